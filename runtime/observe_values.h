@@ -12,7 +12,7 @@
 
 namespace amp {
 
-// Of the float32 tensors of one run.
+// Counts over the float32 tensors of one run.
 struct ObservedRun {
   int64_t with_finite = 0;          // tensors that have a finite element; those of a loop count in every round
   std::vector<std::string> of_nan;  // the names of values that have NaN, each once, in the order of the run

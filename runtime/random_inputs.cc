@@ -86,7 +86,7 @@ class InputMaker {
   }
 
  private:
-  // Of the dimensions of unknown size; empty for the others.
+  // The names of the input's dimensions, one for each axis: empty if the size is known.
   std::vector<std::string> NamesOf(ValueId input) const {
     const std::optional<std::vector<int64_t>> dims = ShapeOf(model_, input);
     std::vector<std::string> names = DimSymbols(model_, input);
@@ -142,7 +142,7 @@ class InputMaker {
     for (const int64_t dim : dims) longest_ = std::max(longest_, dim);
   }
 
-  // What is given says how large its named dimensions are, of other inputs too.
+  // Takes the sizes of named dimensions from a given input: other inputs with the same names follow.
   void BindSymbols(ValueId input) {
     const Dims given = GivenDims(input);
     const std::vector<std::string> symbols = NamesOf(input);
@@ -151,7 +151,8 @@ class InputMaker {
     }
   }
 
-  // Of what is left, names that are the first dimension of several are batches, wherever else they are.
+  // Sizes all named dimensions: by given inputs, by --dim, and then by the default. A remaining name that is the first
+  // dimension of several inputs is a batch, wherever else it occurs.
   void SizeSymbols() {
     for (const ValueId input : session_.inputs()) {
       if (IsGiven(input)) BindSymbols(input);
@@ -279,7 +280,7 @@ class InputMaker {
            absl::StrContains(node.schema->inputs()[port].name, kMaskWord);
   }
 
-  // What integers of the input may be, both ends included.
+  // The smallest and the largest value for integers of the input.
   std::pair<int64_t, int64_t> RangeOf(ValueId input) const {
     std::optional<int64_t> rows, compared, tokens;
     ForEachReader(input, [&](const Use& use) {
@@ -301,7 +302,8 @@ class InputMaker {
     return kNone;
   }
 
-  // Of attention over a cache: how many tokens there are with those of the past, or the same less one.
+  // For the inputs of attention that count tokens in the cache: the number of past and new tokens, or one less,
+  // whichever the input asks for. Nothing for other inputs.
   std::optional<int64_t> CountOfTokens(const Use& use) const {
     const Node& node = model_.node(use.node);
     if (node.schema == nullptr || use.port >= node.schema->inputs().size()) return std::nullopt;

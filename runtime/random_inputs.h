@@ -4,7 +4,7 @@
 //   float tensors                    normal, around 0, of standard deviation 1
 //   integers that index a table      below its size: the 1000 rows that a Gather picks from
 //   integers that are compared       the constant that they are compared with: a sample rate of 16000
-//   masks                            ones: floats of that name that others are multiplied by, or that are added; integers
+//   masks                            ones: integers, or floats of that name that are multiplied or added to others
 //   lengths (by name)                the longest dimension of the other inputs: nothing is cut off
 //   counts of tokens                 those of the past and the new ones, where attention has a cache (seqlens_k)
 //   other integers                   ones
@@ -24,24 +24,25 @@ namespace amp {
 
 struct RandomInputOptions {
   uint64_t seed = 0;
-  // Of dimensions of unknown size, by their name or by input and axis: "x:1".
+  // Sizes for dimensions of unknown size, by their name or by input and axis: "x:1".
   std::map<std::string, int64_t> dims = {};
   NamedDatums given = {};  // inputs that are not made up, and go with the others
-  // Of unknown dimensions that nothing above sizes, and that are not the first of several: those are 1. What has one
-  // name has one size: 1 where it is so anywhere.
+  // The size of unknown dimensions that `dims` and `given` do not set. The first of several dimensions of an input is a
+  // batch of size 1; all dimensions of one name have one size, 1 if any of them is a batch.
   int64_t other_dim = 16;
   int64_t most_elements = kMaxElements;   // of an input
   int64_t most_bytes = int64_t{1} << 30;  // of all that are made up
-  bool only_last = false;  // of those without a name, the last of an input alone are so large: the others are 1
+  bool only_last = false;  // of dimensions without a name, `other_dim` sizes an input's last alone: the others are 1
 };
 
-// The dimensions of unknown size of inputs that are made up and not sized by `dims` or given inputs, by name, each once.
+// The dimensions of unknown size of inputs that are made up, by name, each once. Those that `dims` or a given input
+// sizes are left out.
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
-// One seed gives the same inputs every time. What is given is checked first, and not made up. Errors: kInvalidArgument
-// for a name in `dims` that no input has, for two sizes of one dimension there, for a given input of another type or shape, and for an input that is not given
-// and is no tensor, or one whose rank is not known; kResourceExhausted for more elements or bytes, before anything is
-// made.
+// Makes up all inputs that are not given; one seed makes the same inputs every time. Given inputs are checked first.
+// Errors: kInvalidArgument for a name in `dims` that no input has, for two sizes of one dimension there, for a given
+// input of another type or shape, and for an input that is not given and is no tensor, or one of unknown rank;
+// kResourceExhausted for more elements or bytes than the limits, before anything is made.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
 
 }  // namespace amp

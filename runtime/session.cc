@@ -44,14 +44,14 @@ constexpr size_t kLargestMoved = 8;  // bytes of an element that devices copy fr
 
 constexpr absl::string_view kTrainingDomain = "ai.amp";
 
-// Whether what a kernel computes for a function is better than its body: on a device, only where the kernel is the
-// device's, as that has kernels for what bodies are made of; or where ranks speak to each other.
+// Whether a kernel for a function is to be used instead of its body. On a device only the device's own kernels are, as
+// it has kernels for the nodes of the body; kernels through which ranks talk are used if there are ranks.
 bool IsBetterThanBody(const KernelRow& row, const SessionOptions& options) {
-  return options.device == nullptr || (row.joins_ranks ? options.reduction != nullptr : row.runs_on_device);
+  return options.device == nullptr || (row.joins_ranks ? options.ranks != nullptr : row.runs_on_device);
 }
 
-// "ai.amp::Rmsprop", of the model's functions those that have a kernel. What is no step of training may have functions of
-// its own under these names: their bodies count.
+// The model's functions that have a kernel, as "ai.amp::Rmsprop". A model that is no training step may have functions
+// of its own under these names: their bodies are run.
 std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const SessionOptions& options) {
   std::vector<std::string> functions;
   if (!options.fuse_training || !FindMetadata(model, kStateKey).has_value()) return functions;
@@ -121,7 +121,7 @@ class FlushScope {
   const FloatMode before_;
 };
 
-// Of inputs that a caller gives, without those that have a default, as states have.
+// The names of the inputs that a caller gives and that have no default. States have a default.
 std::string GivenNames(const Model& model, const Program& program, const NamedDatums& inputs) {
   std::vector<std::string> names;
   for (const auto& [name, unused] : inputs) {
@@ -238,7 +238,7 @@ CopyCounts Session::LastCopies() const {
 
 int64_t Session::DeviceConstantBytes() const { return state_->device == nullptr ? 0 : state_->device->ConstantBytes(); }
 
-absl::Status Session::CheckPlaces(const NamedDatums& places) const {
+absl::Status Session::CheckOutputBuffers(const NamedDatums& places) const {
   const std::vector<std::string> names = OutputNames();
   for (const auto& [name, datum] : places) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -255,7 +255,7 @@ absl::Status Session::CheckPlaces(const NamedDatums& places) const {
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const RunOptions& options) const {
   return Fenced("", [&]() -> absl::StatusOr<std::vector<Datum>> {
     AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-    if (options.places != nullptr) AMP_RETURN_IF_ERROR(CheckPlaces(*options.places));
+    if (options.output_buffers != nullptr) AMP_RETURN_IF_ERROR(CheckOutputBuffers(*options.output_buffers));
     absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
     return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, options) : outputs;
   });
@@ -276,8 +276,8 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   std::optional<FlushScope> flushes;
   if (state_->options.flush_subnormals) flushes.emplace(library);
   std::optional<MeansOverRanks> means;
-  if (state_->options.reduction != nullptr && state_->options.reduction->size() > 1) {
-    resources.means = &means.emplace(*state_->options.reduction);
+  if (state_->options.ranks != nullptr && state_->options.ranks->size() > 1) {
+    resources.means = &means.emplace(*state_->options.ranks);
   }
   std::vector<Datum> ordered;
   for (const ValueId input : model().graph(kMainGraph).inputs) {
@@ -285,7 +285,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     ordered.push_back(it == inputs.end() ? state_->program.constants[input] : it->second);
   }
   ArenaLease arena(state_->arenas, ShapeKey(ordered));
-  // What observers keep outlives the run.
+  // Observers may keep values beyond the run, and so beyond the arena.
   if (options.observer == nullptr) resources.memory = &arena.arena();
   MainCall call = {model(), state_->program, resources, arena.arena(), options, std::move(ordered)};
   if (state_->device != nullptr) return state_->device->Run(std::move(call));

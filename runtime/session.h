@@ -3,10 +3,11 @@
 //   AMP_ASSIGN_OR_RETURN(auto session, amp::Session::Create("model.onnx", {}));
 //   AMP_ASSIGN_OR_RETURN(std::vector<amp::Datum> outputs, session->Run({{"x", x}}));
 //
-// Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
-// ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in, but
-// for those inside a fusion (SessionOptions). A session may run in several threads at once: a run writes only to what it
-// made itself. Not so with a reduction, which is of one thread. Part of the public header, tools/library/amp.h.
+// Calls of model-local functions are inlined first. An operator without a kernel runs through the function body that
+// ONNX gives it, if there is one. Every 16-bit value is rounded when it is produced, whatever type it is computed in,
+// except for values inside a fusion (SessionOptions). A session may run in several threads at once, because a run only
+// writes to memory that it made; a session with ranks runs in one thread. Part of the public header,
+// tools/library/amp.h.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 
@@ -32,34 +33,34 @@ SessionOptions OneByOne(SessionOptions options = {});
 
 class Session {
  public:
-  // Errors: kUnavailable (no such file), kDataLoss (a malformed model, an operator without a kernel, which is named with
-  // its version and node), kResourceExhausted (a limit), kInvalidArgument (an option that the processor has nothing for).
+  // Errors: kUnavailable (no such file), kDataLoss (a malformed model; an operator without a kernel, with its version
+  // and node), kResourceExhausted (a limit), kInvalidArgument (an option that this processor does not support).
   static absl::StatusOr<std::unique_ptr<Session>> Create(const std::string& path, const SessionOptions& options);
   // REQUIRES: the file is valid, as LoadModel makes sure (ir/file/model_file.h).
   static absl::StatusOr<std::unique_ptr<Session>> Create(LoadedFile file, const SessionOptions& options);
   ~Session();
 
-  // Of what Run needs; initializers that a caller may override are not among them.
+  // The inputs that Run needs. Initializers that a caller may override are not among them.
   std::vector<std::string> InputNames() const;
   std::vector<std::string> OutputNames() const;
 
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input; an input that some node reads and
-  // that is missing, or of another type or shape than the model states; a place that is none, or does not fit the
-  // output, and then no place is written), kDataLoss (shapes, attributes or indices that do not fit, with the node),
+  // that is missing, or of another type or shape than the model states; an output buffer that fits no output: no
+  // buffer is written then), kDataLoss (shapes, attributes or indices that do not fit, with the node),
   // kResourceExhausted (memory, rounds of a loop). Inputs may lie in the memory of the session's device.
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const RunOptions& options = {}) const;
 
-  // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
-  // inputs and outputs are not among them. 0 before that, and where runs differ.
+  // Bytes that the plan for the next run of the last run's shapes takes for values other than weights, inputs and
+  // outputs. 0 before the first run, and if runs of one shape differ.
   size_t ActivationBytes() const;
-  // What no plan can beat: the largest number of those bytes that are in use at once.
+  // The largest number of those bytes in use at one time. No plan takes less.
   size_t LargestLiveBytes() const;
 
   // "cpu", "cuda:0"
   std::string DeviceName() const;
-  // Of the last run; constants, which are copied once, are not among them.
+  // The copies of the last run to and from the device. Constants, which are copied once, are not among them.
   CopyCounts LastCopies() const;
-  // Of constants, that the device has; 0 without one.
+  // Bytes of the constants on the device; 0 without a device.
   int64_t DeviceConstantBytes() const;
 
   // ---- internal: the model as it is run, and the ids of the above
@@ -74,7 +75,7 @@ class Session {
   absl::Status CheckInputs(const NamedDatums& inputs) const;
   // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
   absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const RunOptions& options) const;
-  absl::Status CheckPlaces(const NamedDatums& places) const;
+  absl::Status CheckOutputBuffers(const NamedDatums& places) const;
 
   std::unique_ptr<State> state_;
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Refuses comments that do not begin with a subject, and lines of comments, CMake and Python that are too long.
 
-  comments_test.py [FILE...]    all files of the tree, or the named ones
+comments_test.py [PATH...]    all files of the tree, or the named ones and those of the named folders
 """
 
 import argparse
@@ -15,7 +15,7 @@ MAX_COLUMNS = 120
 # A sentence that begins so names its subject late, or never.
 RIDDLE = re.compile(r"(Of|Those|The same|What|That of|That which)\b")
 CPP = {".cc", ".h", ".cu", ".cuh"}
-HASH = {".cmake", ".py", ".sh", ".txt", ".yml", ".toml"}
+HASH = {".cmake", ".py", ".sh", ".toml"}
 
 
 def comments(name, text):
@@ -52,7 +52,7 @@ def complaints(name, text):
 
 def is_checked(name):
     path = pathlib.Path(name)
-    return path.suffix in CPP | HASH or path.name in {"dev", "run"}
+    return path.suffix in CPP | HASH or path.name in {"CMakeLists.txt", "dev", "run"}
 
 
 def listed_files():
@@ -81,8 +81,9 @@ def self_test():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", help="paths from the root of the tree")
-    names = parser.parse_args().files or listed_files()
+    parser.add_argument("paths", nargs="*", help="files and folders, from the root of the tree")
+    paths = tuple(parser.parse_args().paths)
+    names = [name for name in listed_files() if not paths or name in paths or name.startswith(paths)]
     self_test()
     found = [line for name in names for line in complaints(name, (ROOT / name).read_text(errors="replace"))]
     print("\n".join(found))

@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
-// What a signal handler may look at: plain memory behind an atomic flag.
+// A file name that a signal handler may read: plain memory behind an atomic flag.
 struct RememberedFile {
   std::atomic<int> state{0};  // 0 free, 1 being changed, 2 in use
   int dir = -1;

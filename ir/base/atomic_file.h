@@ -53,7 +53,7 @@ class AtomicFile {
   absl::Status Flush();
   void ForgetTemporary();
 
-  // What the temporary's name stands for: what was written, what the target was before, no file.
+  // The file behind the temporary's name: the written one, the target as it was before, or none.
   enum class State { kWritten, kReplaced, kNothing };
 
   FileSystem* fs_;
@@ -115,8 +115,8 @@ class SignalsWait {
   static bool IsOnThisThread();
 };
 
-// What those signals do first, for a process that is about to end for another reason. It allocates nothing. Where
-// another thread has a SignalsWait, it waits for the end of that, but not for ever.
+// Removes unfinished files, as those signals do first, for a process that is about to end for another reason. Allocates
+// nothing. If another thread has a SignalsWait, waits for its end, but not for ever.
 void RemoveUnfinishedFiles();
 
 // How often files were put in their places, one alone or several together. For who ends the process and wants to know

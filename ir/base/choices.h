@@ -1,5 +1,5 @@
-// What a caller may choose, where the choice is one of a few words: the values of amp-rewrite's flags, of
-// RewriteOptions (tools/library/amp.h), and what the passes take.
+// Choices between a few words: the values of amp-rewrite's flags, of RewriteOptions (tools/library/amp.h), and of the
+// passes' settings.
 #ifndef AMP_IR_BASE_CHOICES_H_
 #define AMP_IR_BASE_CHOICES_H_
 
@@ -20,8 +20,8 @@ enum class WeightMode { kConvert, kCast };
 // kFewestCasts: the number of casts, whatever they and the operators move.
 enum class PlacementMode { kPaint, kCut, kFewestCasts };
 
-// What becomes of BatchNormalizations that do not train, where they would run low. kReplace: folded into the operator
-// ahead, else a Mul and an Add, else float32. kKeep: they stay what they are.
+// The treatment of BatchNormalizations that do not train and would run low. kReplace: they are folded into the operator
+// ahead, else become a Mul and an Add, else stay float32. kKeep: they stay what they are.
 enum class BatchNormMode { kReplace, kKeep };
 
 // Whether weights that 16 bits cannot hold only because they are tiny or huge as a whole are multiplied by a power of
@@ -29,11 +29,11 @@ enum class BatchNormMode { kReplace, kKeep };
 // where weights are tiny because data are huge, these do not fit.
 enum class WeightScaling { kNever, kLowData, kAlways };
 
-// What of a graph output stays float32: its type alone, or the node that produces it too.
+// The part of a graph output that stays float32: its type alone, or also the node that produces it.
 enum class Preserve { kTensor, kNode };
 
-// What becomes of calls of model-local functions. kInline: nodes, but for the functions of domain ai.amp. kKeep: they
-// stay, in float32. kSpecialise: calls of copies of the functions, one per colouring.
+// The treatment of calls of model-local functions. kInline: they become nodes, except functions of domain ai.amp.
+// kKeep: they stay, in float32. kSpecialise: they become calls of copies of the functions, one per colouring.
 enum class FunctionMode { kInline, kInlineAll, kKeep, kSpecialise };
 
 // How a step of training changes weights; momentum, rmsprop, adam and adamw in the form that Keras gives them.

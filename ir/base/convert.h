@@ -15,7 +15,7 @@
 
 namespace amp {
 
-// What narrowing did, or would do, to a stretch of float32 values. Add() merges two stretches.
+// Statistics of narrowing a stretch of float32 values. Add() merges two stretches.
 struct NarrowingStats {
   int64_t count = 0;
   int64_t overflow = 0;      // finite in float32, infinite in the low type
@@ -44,7 +44,7 @@ void SurveyNarrowing(absl::Span<const float> in, DType low, NarrowingStats& stat
 void NarrowFloat64(absl::Span<const double> in, DType low, absl::Span<uint16_t> out);
 void Widen(absl::Span<const uint16_t> in, DType low, absl::Span<float> out);
 
-// The same on a given path, for tests and benchmarks. REQUIRES: AvailableConvertPaths() has it.
+// Narrows on a given path, for tests and benchmarks. REQUIRES: AvailableConvertPaths() has it.
 void NarrowOn(ConvertPath path, absl::Span<const float> in, DType low, absl::Span<uint16_t> out);
 void NarrowWithStatsOn(ConvertPath path, absl::Span<const float> in, DType low, absl::Span<uint16_t> out,
                        NarrowingStats& stats);

@@ -31,7 +31,7 @@ constexpr NarrowingThresholds ThresholdsOf(DType low) {
   return {.last_zero = 0x00008000, .first_normal = 0x007f8000, .first_infinite = 0x7f7f8000};
 }
 
-// What one block adds to NarrowingStats, before the lanes are summed.
+// The sums of one block for NarrowingStats, before the lanes are added up.
 struct BlockSums {
   // How many magnitudes are ...
   int64_t non_zero = 0;             // > 0

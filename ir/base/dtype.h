@@ -63,7 +63,8 @@ double LargestFinite(DType type);
 // Whole numbers up to this magnitude are exact in a float type (2048 for float16, 256 for bfloat16); 0 for other types.
 int64_t CountsExactlyTo(DType type);
 
-// Of any finite value of a type of real numbers, bool included (int8: 128); 0 for other types.
+// Returns the largest magnitude of a finite value of a type of real numbers, bool included (int8: 128); 0 for other
+// types.
 double LargestMagnitude(DType type);
 
 // True iff every value of `src`, NaN and signed zero and infinities included, survives src -> mid unchanged.

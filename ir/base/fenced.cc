@@ -10,7 +10,7 @@
 namespace amp {
 namespace {
 
-// Of threads, too, the system says that it has no more resources.
+// Whether the code means a lack of resources, which the system says of threads, too.
 bool IsAboutResources(const std::error_code& code) {
   return code == std::errc::resource_unavailable_try_again || code == std::errc::not_enough_memory;
 }

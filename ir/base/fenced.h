@@ -16,8 +16,8 @@ namespace amp {
 // kResourceExhausted, "out of memory". Made when it is first asked for; copies allocate nothing.
 absl::Status OutOfMemory();
 
-// The payload by which InFile knows a status that names a file already (ir/base/status.h). It stays in the library: whoever
-// prints a status prints its payloads too.
+// The payload by which InFile knows a status that names a file already (ir/base/status.h). It stays in the library:
+// whoever prints a status prints its payloads too.
 inline constexpr absl::string_view kNamesAFile = "amp/names-a-file";
 
 // `status` as hosts get it: in the file, unless that is "" or the status names one, and without the mark.
@@ -37,7 +37,7 @@ absl::StatusOr<T> Convert(absl::string_view file, absl::StatusOr<T> result) {
 
 }  // namespace fenced
 
-// What `work` returns, a Status or a StatusOr. Its errors name `file`, as InFile does, unless that is "".
+// Returns what `work` returns, a Status or a StatusOr. Errors name `file`, as InFile does, unless it is "".
 template <typename Work>
 std::invoke_result_t<Work> Fenced(absl::string_view file, Work work) {
   absl::Status out_of_memory(absl::StatusCode::kResourceExhausted, "");  // takes no memory

@@ -1,4 +1,4 @@
-// What a file is, judged by its first bytes, so that a file is replaced only by one of its own kind.
+// The kind of a file, judged by its first bytes, so that a file is replaced only by one of its own kind.
 //
 //   50 4b 03 04 ...                  an archive: npz, zip
 //   93 'NUMPY' ...                   an array: npy
@@ -27,7 +27,7 @@ absl::string_view KindText(FileKind kind);
 // Reads the first bytes, and of a model the headers of its fields. Errors: kUnavailable.
 absl::StatusOr<FileKind> FindKind(FileSystem& fs, int file, int64_t size_bytes);
 
-// What is about to be written where a file may be already.
+// The content that is about to be written where a file may be already.
 struct NewContent {
   FileKind kind = FileKind::kOther;
   bool force = false;  // over a file of another kind too: --force

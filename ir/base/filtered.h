@@ -1,4 +1,4 @@
-// Those elements of a range that a predicate keeps, to be walked over:
+// A view of the elements of a range that a predicate keeps:
 //
 //   for (ValueId in : Filtered(inputs.begin(), inputs.end(), IsPresent)) ...
 //

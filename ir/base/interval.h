@@ -17,12 +17,12 @@ struct Interval {
 
 inline bool IsBounded(Interval x) { return std::isfinite(x.low) && std::isfinite(x.high); }
 inline bool KnowsAnEnd(Interval x) { return std::isfinite(x.low) || std::isfinite(x.high); }
-// Of its ends that are known; 0 where none is.
+// Returns the largest magnitude of the known ends; 0 if none is known.
 inline double LargestMagnitude(Interval x) {
   return std::max(std::isfinite(x.low) ? std::abs(x.low) : 0, std::isfinite(x.high) ? std::abs(x.high) : 0);
 }
 
-// What becomes of x where what is outside of `bounds` takes the nearer end of them.
+// Returns x with numbers outside of `bounds` moved to the nearer bound.
 inline Interval Clamped(Interval x, Interval bounds) {
   const auto clamped = [&](double a) { return std::min(std::max(a, bounds.low), bounds.high); };
   return {clamped(x.low), clamped(x.high)};

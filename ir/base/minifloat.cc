@@ -20,7 +20,7 @@ struct Layout {
   uint32_t exponent_mask() const { return (1u << exponent_bits) - 1; }
   uint32_t sign() const { return 1u << (mantissa_bits + exponent_bits); }
   uint32_t infinity() const { return exponent_mask() << mantissa_bits; }
-  // Of those without a sign.
+  // The bits of the largest finite number without a sign.
   uint32_t largest_finite() const {
     switch (specials) {
       case Specials::kIeee:
@@ -89,8 +89,8 @@ uint32_t EncodeE8M0(double value, Overflow overflow) {
   return static_cast<uint32_t>(std::max(power + kE8M0Bias, 0));
 }
 
-// Of a finite magnitude above zero, as bits without a sign; one more than the largest finite one, or far more, where it
-// is too large.
+// Rounds a finite magnitude above zero, to bits without a sign. A magnitude that is too large gives bits above those of
+// the largest finite number.
 uint32_t RoundMagnitude(double magnitude, const Layout& layout) {
   const int smallest_exponent = 1 - layout.bias;
   const int exponent = std::max(std::ilogb(magnitude), smallest_exponent);

@@ -14,7 +14,7 @@
 
 namespace amp {
 
-// What becomes of numbers beyond the largest finite one: that one, or infinity (NaN where a type has none).
+// The treatment of numbers beyond the largest finite one: they become that one, or infinity (NaN if the type has none).
 enum class Overflow { kSaturate, kKeepInfinity };
 
 // float16, bfloat16, and the types of 8, 6 and 4 bits.

@@ -1,5 +1,6 @@
-// What runs on a user's own data showed of a model's float values: how large they get, and what narrowing would do to
-// them. No static rule can tell: activations that grow to 1e6 between two convolutions, spectra of 16-bit sound.
+// Observations of a model's float values in runs on a user's own data: how large they get, and what narrowing would do
+// to them. Static rules cannot tell that, for example of activations that grow to 1e6 between two convolutions, or of
+// spectra of 16-bit sound.
 #ifndef AMP_IR_BASE_OBSERVED_VALUES_H_
 #define AMP_IR_BASE_OBSERVED_VALUES_H_
 
@@ -14,7 +15,7 @@
 
 namespace amp {
 
-// What one low type does to a value; over several runs the worst.
+// The effect of one low type on a value; the worst one over several runs.
 struct ObservedNarrowing {
   int64_t overflow = 0, underflow = 0;  // elements that would become infinite, or zero
   double relative_error = 0;            // relative L2, of the elements that stay finite

@@ -5,8 +5,8 @@
 //     -> each is placed; the names that were there before are exchanged, not lost
 //     -> the last one decides: if it cannot be placed, the others are taken back
 //
-// What is between two system calls when the process is killed is all that can be seen half done: a temporary that holds
-// earlier contents is swept by the next run.
+// If the process is killed between two system calls, nothing but that step is half done: the next run removes a
+// temporary that holds earlier contents.
 #ifndef AMP_IR_BASE_REPLACE_FILES_H_
 #define AMP_IR_BASE_REPLACE_FILES_H_
 

@@ -1,4 +1,4 @@
-// What the kernels of a target promise, as far as a rewrite asks: filled by runtime/hardware, read by passes.
+// Promises of a target's kernels that a rewrite asks for: filled by runtime/hardware, read by passes.
 #ifndef AMP_IR_BASE_TARGET_PROMISES_H_
 #define AMP_IR_BASE_TARGET_PROMISES_H_
 

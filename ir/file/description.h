@@ -1,5 +1,5 @@
-// What a file says about a tensor or a node for its readers: doc_string (of a node's attributes, too), metadata_props,
-// fields that this program does not know. Edits that put another tensor or node in the place of one take it along.
+// Descriptions of a tensor or a node for readers of the file: doc_string (of a node's attributes, too), metadata_props,
+// fields that this program does not know. Edits that replace a tensor or node by another take them along.
 #ifndef AMP_IR_FILE_DESCRIPTION_H_
 #define AMP_IR_FILE_DESCRIPTION_H_
 

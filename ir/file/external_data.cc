@@ -113,7 +113,7 @@ absl::StatusOr<std::shared_ptr<ExternalData>> ExternalData::Open(const std::stri
   return data;
 }
 
-// What openat2 does, by hand: no component may be a symbolic link.
+// Opens a path as openat2 does, by hand: no component may be a symbolic link.
 int ExternalData::WalkComponents(const std::string& location) {
   const std::vector<std::string> parts = absl::StrSplit(location, '/');
   UniqueFile at;

@@ -64,7 +64,7 @@ struct LoadedFile {
 // wire format: see LoadModel.
 absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOptions& options = {});
 
-// The same from memory; external data cannot be resolved.
+// Parses a model in memory; external data cannot be resolved.
 absl::StatusOr<LoadedFile> ParseModel(absl::string_view bytes, const Limits& limits = {});
 
 // Repairs opset imports and validates (ir/file/validate.h) what ReadModelFile gave. Errors: those of ValidateModel.

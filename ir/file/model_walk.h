@@ -55,8 +55,8 @@ void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit);
 // Whether a node of the main graph or of a body in it has the name.
 bool HasNodeOfName(const onnx::ModelProto& model, absl::string_view name);
 
-// What a model-local function is known by: domain, name and overload; and which one a node would call. Valid as long as
-// the message.
+// The key of a model-local function: domain, name and overload; and the key of the one that a node would call. Valid as
+// long as the message.
 using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
 FunctionKey FunctionKeyOf(const onnx::FunctionProto& function);
 FunctionKey FunctionKeyOf(const onnx::NodeProto& call);

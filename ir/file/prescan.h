@@ -7,7 +7,7 @@
 //   model { graph { node*  initializer { dims data_type  raw_data: 300 MB } } }
 //                                                        ^ LargePayload{offset, length}
 //
-// Those notes, with the length prefixes of the enclosing messages, let a reader parse the file without its large
+// The notes, with the length prefixes of the enclosing messages, let a reader parse the file without its large
 // payloads (and a writer splice payloads into a serialised model) although every enclosing length changes: see
 // WireEdit.
 #ifndef AMP_IR_FILE_PRESCAN_H_

@@ -323,7 +323,7 @@ class Saver : public PreparedSave {
     return absl::OkStatus();
   }
 
-  // What is on the disk now must load like any model, once the data file has its name.
+  // Checks that the written model loads like any other, once the data file has its name.
   absl::Status CheckWritten(const std::string& name) {
     ReadOptions read;
     read.limits = options_.limits;
@@ -356,7 +356,8 @@ class Saver : public PreparedSave {
   SaveResult result_;
 };
 
-// What another model owns must not be shared: it goes when that model is replaced.
+// Returns the data file if another model owns it. Such a file must not be shared: it is removed when that model is
+// replaced.
 std::string DataFileOfAnother(const LoadedFile& input, const std::string& name) {
   for (const auto& [location, file] : input.external->files()) {
     const absl::string_view owner = OwnerOfDataFile(location);

@@ -56,7 +56,7 @@ struct SaveResult {
 class PreparedSave {
  public:
   virtual ~PreparedSave() = default;
-  // What is worth a word, as far as it can be told before Commit.
+  // Returns notes for the user, as far as they are known before Commit.
   virtual std::vector<std::string> Notes() = 0;
   // XXH3 (64 bits) of the model's bytes as they are written, in hexadecimal.
   virtual std::string ModelHash() const = 0;

@@ -29,7 +29,7 @@ bool HasLargeRawData(const onnx::TensorProto& tensor) {
   return static_cast<int64_t>(tensor.raw_data().size()) >= kSplicedBytes;
 }
 
-// What would be embedded if nothing were external, roughly: the payloads alone.
+// Returns roughly the size of the model if nothing were external: the payloads alone.
 absl::StatusOr<int64_t> TotalBytes(const std::vector<Payload>& payloads, const onnx::ModelProto& model) {
   int64_t total = 0;
   absl::flat_hash_set<const onnx::TensorProto*> seen;

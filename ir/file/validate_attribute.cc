@@ -16,7 +16,7 @@ namespace {
 
 using Kind = onnx::AttributeProto;
 
-// What must hold for every integer of an attribute of this name, on any operator of ai.onnx that has it.
+// The rule for every integer of an attribute of this name, on any operator of ai.onnx that has it.
 enum class Rule { kPositive, kNotNegative, kPermutation, kAxis, kNumAxes, kNumPorts, kElementType };
 
 const Rule* FindRule(absl::string_view name) {
@@ -68,7 +68,7 @@ absl::Status ValidateAxes(const std::vector<int64_t>& values, const Limits& limi
   return absl::OkStatus();
 }
 
-// Of a node: inference makes room for as many.
+// Checks numbers of a node's ports: inference makes room for as many.
 absl::Status ValidateNumPorts(const std::vector<int64_t>& values, const Limits& limits) {
   for (const int64_t value : values) {
     if (value > limits.nodes) return LimitError("expected at most ", limits.nodes, " outputs, found ", value);

@@ -37,7 +37,7 @@ class Weights {
   void ConvertWhenSaved(const onnx::TensorProto& tensor, TensorView source) {
     sources_.insert_or_assign(&tensor, std::move(source));
   }
-  // What such a tensor is made of; null for any other. Valid until the next one is added or forgotten.
+  // Returns the source of such a tensor; null for any other. Valid until the next one is added or forgotten.
   const TensorView* SourceOf(const onnx::TensorProto& tensor) const {
     const auto it = sources_.find(&tensor);
     return it == sources_.end() ? nullptr : &it->second;

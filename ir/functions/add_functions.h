@@ -24,9 +24,9 @@ struct FunctionPorts {
   std::string domain, name;
   int num_inputs = 0, num_outputs = 0;
 };
-// The same of a caller's function, a serialized onnx::FunctionProto, with its imports. kInvalidArgument for bytes that
-// are none, an import of another version than the model's, or a name that is taken. What its nodes do is for
-// ValidateModel to judge, on the model's message.
+// Adds a caller's function, a serialized onnx::FunctionProto, with its imports. Errors: kInvalidArgument for bytes that
+// are no function, an import of another version than the model's, or a name that is taken. ValidateModel judges its
+// nodes, on the model's message.
 absl::StatusOr<FunctionPorts> AddCallersFunction(Model& model, const std::string& bytes);
 
 }  // namespace amp

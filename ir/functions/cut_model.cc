@@ -48,7 +48,7 @@ const onnx::NodeProto* FindProducer(const onnx::GraphProto& graph, const std::st
   return nullptr;
 }
 
-// What the last layer of a classifier ends in.
+// Whether the node is one that the last layer of a classifier ends in.
 bool GivesLogits(const onnx::NodeProto& node) {
   return node.op_type() == "MatMul" || node.op_type() == "Gemm" || node.op_type() == "Add";
 }

@@ -159,7 +159,7 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
   const auto for_each_read = [&](const auto& visit) {
     for (const NodeProto* node : nodes) ForEachHintedRead(*node, visit);
   };
-  // What the call passed keeps its input wherever it is still read, in whatever order.
+  // A value that the call passed keeps its input if it is still read anywhere.
   for_each_read([&](const std::string& value, const std::string& hint) {
     const auto at = inputs_.find(hint);
     if (at == inputs_.end() || at->second >= call_node_->input_size()) return;

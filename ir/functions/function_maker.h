@@ -38,7 +38,7 @@ class FunctionMaker {
  public:
   using Nodes = std::vector<onnx::NodeProto*>;
   using NameSet = absl::flat_hash_set<std::string>;
-  // What of the model a function's making depends on. Right after inlining: nothing.
+  // The parts of the model that the making of a function depends on. Right after inlining there are none.
   struct Surroundings {
     const onnx::ModelProto* model = nullptr;
     absl::flat_hash_map<std::string, CallId> calls;                          // of inserted nodes, by name
@@ -88,7 +88,7 @@ class FunctionMaker {
   void BindUnhinted(const std::string& value);
 
   void BindInputs(const Nodes& nodes);
-  // Of a node and its bodies; the hints are HintOf's.
+  // Visits the reads of a node and its bodies; the hints are HintOf's.
   void ForEachHintedRead(const onnx::NodeProto& node,
                          absl::FunctionRef<void(const std::string& value, const std::string& hint)> visit) const;
 

@@ -25,8 +25,9 @@ absl::StatusOr<InlinedFunctions> InlineByMode(std::unique_ptr<google::protobuf::
                                               FunctionMode mode, const Limits& limits,
                                               std::vector<std::string> opaque = {});
 
-// The same of a model in memory, which comes back made anew: ids of the old one mean nothing in it, names stay, and
-// types are inferred. `signatures`: those of Model::Create. REQUIRES: as above, and no weights are to be converted yet.
+// Inlines the functions of a model in memory and returns a new model. The old one's ids mean nothing in it, names stay,
+// and types are inferred. `signatures`: those of Model::Create. REQUIRES: as above, and no weights are to be converted
+// yet.
 absl::StatusOr<std::unique_ptr<Model>> InlineByMode(std::unique_ptr<Model> model, FunctionMode mode,
                                                     std::shared_ptr<const OpSignatures> signatures,
                                                     const Limits& limits);

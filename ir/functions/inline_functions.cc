@@ -63,7 +63,7 @@ struct Instance {
   CallId id = kNone;
 };
 
-// What the names of a function, or of a graph inside it, are called in the model.
+// The names in the model of the names of a function, or of a graph inside it.
 struct Scope {
   const Scope* outer = nullptr;
   absl::flat_hash_map<std::string, std::string> names;

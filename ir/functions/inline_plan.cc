@@ -29,7 +29,8 @@ int64_t NumNames(const onnx::GraphProto& graph) {
   return int64_t{graph.input_size()} + graph.output_size() + graph.initializer_size() +
          graph.sparse_initializer_size() + graph.value_info_size();
 }
-// Of what may stand for a name of the function: the label in front of it, or what the call passes.
+// Returns the length of the longest text that may replace a name of the function: the label in front of it, or a name
+// that the call passes.
 int64_t LongestName(const NodeProto& call) {
   size_t longest = std::max(call.name().size(), call.op_type().size() + 12) + 2;
   for (const auto* names : {&call.input(), &call.output()}) {

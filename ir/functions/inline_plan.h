@@ -39,7 +39,7 @@ class InlinePlan {
   int Callee(const onnx::NodeProto& node) const;
   // Why the call stays one. REQUIRES: Callee(call) >= 0.
   Reason ObstacleTo(const onnx::NodeProto& call) const;
-  // What is inlined for a call: the function, or a copy of it lifted to the model's opset.
+  // Returns the function that is inlined for a call, or its copy lifted to the model's opset.
   const onnx::FunctionProto& function(int index) const;
 
   // Calls in the main graph, bodies included, that can be inlined.
@@ -58,7 +58,7 @@ class InlinePlan {
     Reason obstacle = Reason::None();
     std::shared_ptr<const onnx::FunctionProto> lifted;  // null: the function itself will do
     int64_t wanted_opset = 0;                           // of the model, to be inlined
-    // Of the function with all that it calls.
+    // The bytes of the function with all that it calls.
     int64_t bytes = -1;
     int64_t names = 0;       // that get the call's label in front
     int64_t references = 0;  // to attributes: each may be a copy of what the call passes

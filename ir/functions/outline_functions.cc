@@ -65,7 +65,7 @@ class Outliner {
     }
   }
 
-  // What the functions looked like: all of them, and by call.
+  // The bodies of the functions: of all of them, and by call.
   std::set<std::string>& bodies() { return bodies_; }
   const IdVector<CallId, const std::string*>& body_of() const { return body_of_; }
   const std::vector<FunctionProto*>& made() const { return made_; }

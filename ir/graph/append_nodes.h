@@ -31,7 +31,7 @@ class NodeAppender {
 
   Model& model() { return model_; }
   const Model& model() const { return model_; }
-  // What the names of nodes begin with, from now on.
+  // Sets the beginning of nodes' names from now on.
   void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   // The node's only output; kNone among `inputs` stands for an absent one.

@@ -23,12 +23,12 @@ std::string Describe(const Model& model, const TypeFault& fault);
 // One sentence that counts the nodes and has the first fault; empty for none.
 std::string Describe(const Model& model, const std::vector<TypeFault>& faults);
 
-// Of every node of every graph, in order. REQUIRES: types are inferred. Runtimes load some models with such faults:
-// ONNX Runtime does not look at the types of outputs, others not at any.
+// Returns the type faults of every node of every graph, in order. REQUIRES: types are inferred. Runtimes load some
+// models with such faults: ONNX Runtime does not look at the types of outputs, others not at any.
 std::vector<TypeFault> FindTypeFaults(const Model& model);
 
-// What has become of `faults` by a lift of the opset, which may look different there or be gone: those of the same
-// nodes, and of nodes from `first_made` on, which the lift made.
+// Returns the faults after a lift of the opset that `faults` have become: those of the same nodes, and of nodes from
+// `first_made` on, which the lift made. They may look different, or be gone.
 std::vector<TypeFault> FindSameFaults(const Model& model, const std::vector<TypeFault>& faults, NodeId first_made);
 
 // kInternal, naming the node, unless every fault is one of `known`. The last line of defence before a rewritten model

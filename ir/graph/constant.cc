@@ -47,7 +47,7 @@ void FreePayload(onnx::TensorProto& tensor) {
   tensor.clear_float_data();
 }
 
-// Of 16-bit elements, exactly.
+// Widens 16-bit elements, exactly, and visits them in chunks.
 absl::Status ForEachWidenedChunk(const TensorView& view, const std::function<void(absl::Span<const float>)>& fn) {
   std::vector<uint16_t> bits;
   std::vector<float> values;

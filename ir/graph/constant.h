@@ -17,13 +17,13 @@ namespace amp {
 // kNone is none.
 bool IsFloat32Constant(const Model& model, ValueId value);
 
-// What narrowing a constant to the low type would do.
+// The effect of narrowing a constant to the low type.
 struct ConstantFacts {
   NarrowingStats stats;
   std::vector<float> first_elements;  // at most 16
 };
 
-// The same of elements that are no constant yet.
+// Returns the facts of elements that are no constant yet.
 ConstantFacts SurveyElements(absl::Span<const float> elements, DType low);
 
 // Facts about float32 constants, each read once. Not thread-safe.
@@ -63,7 +63,7 @@ struct FloatTensor {
   std::vector<int64_t> dims;
   std::vector<float> elements;
 };
-// What `of` gives for every position and element of a float32 constant. Errors: reading external data.
+// Returns the result of `of` for every position and element of a float32 constant. Errors: reading external data.
 absl::StatusOr<FloatTensor> MapConstant(const Model& model, ValueId value,
                                         const std::function<double(int64_t, double)>& of);
 // As a message on the model's arena, without a name.

@@ -3,7 +3,7 @@
 //   "ij, jk -> ik", "b...ij,...j"    yes: spaces mean nothing
 //   "ij;jk", "ij,jk-", "......"      no
 //
-// What follows "->" is not looked at.
+// The part behind "->" is not read.
 #ifndef AMP_IR_GRAPH_EINSUM_EQUATION_H_
 #define AMP_IR_GRAPH_EINSUM_EQUATION_H_
 

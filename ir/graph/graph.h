@@ -105,13 +105,14 @@ struct Node {
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
   std::vector<GraphId> bodies;
 
-  // What a port reads or gives; kNone where it is absent: without a name, or behind the last one.
+  // Returns the value that a port reads or gives; kNone if it is absent: without a name, or behind the last one.
   ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
   ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
-  // Those that are not absent, in order.
+  // The values of ports that are not absent, in order.
   auto PresentInputs() const { return Filtered(inputs.begin(), inputs.end(), IsPresent); }
   auto PresentOutputs() const { return Filtered(outputs.begin(), outputs.end(), IsPresent); }
-  // Of its operator, by domain and name: see RolesOf (ir/operators/operator_roles.h) for nodes that may call functions.
+  // Whether its operator, by domain and name, has the role. For nodes that may call functions see RolesOf
+  // (ir/operators/operator_roles.h).
   bool Has(Role role) const { return op->Has(role); }
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
@@ -184,7 +185,7 @@ class Model {
   auto AllNodes() const {
     return Filtered(nodes_.ids().begin(), nodes_.ids().end(), [this](NodeId id) { return !node(id).erased; });
   }
-  // Those that the model has now; a walk leaves out what is added during it.
+  // The values that the model has now; a walk leaves out those that are added during it.
   IdRange<ValueId> AllValues() const { return values_.ids(); }
   IdRange<GraphId> AllGraphs() const { return graphs_.ids(); }
   // The graph's live nodes in order.
@@ -253,7 +254,7 @@ class Model {
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
-  // The same for exactly these uses, all to one value or each to its own.
+  // Moves exactly these uses, all to one value or each to its own.
   struct UseMove {
     Use use;
     ValueId to = kNone;
@@ -279,12 +280,13 @@ class Model {
   // Replaces the payload of an initializer; the value keeps its name and takes the tensor's element type.
   void ReplaceInitializer(ValueId value, onnx::TensorProto* tensor);
   void SetTensorType(ValueId value, DType dtype);  // keeps the shape
-  // Of what a tensor, sequence or optional holds at last: keeps shape and nesting. The type must be known.
+  // Sets the element type of the tensors in a tensor, sequence or optional; keeps shape and nesting. The type must be
+  // known.
   void SetElementType(ValueId value, DType dtype);
   void SetGraphOutputType(size_t port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
   void CopyType(ValueId from, ValueId to);
-  // What inference finds, which is no edit: `type`, on the arena, is the value's from now on.
+  // Takes a type that inference found, which is no edit: `type`, on the arena, is the value's from now on.
   void AdoptType(ValueId value, onnx::TypeProto* type);
   void ForgetType(ValueId value);
 

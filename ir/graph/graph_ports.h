@@ -1,5 +1,4 @@
-// What a pass that makes a larger model of one adds to it beside nodes: inputs and outputs of the main graph, and
-// model-local functions.
+// Adds inputs and outputs of the main graph, and model-local functions, for passes that make a model larger.
 //
 //   g (float[N, 4] x) => (float[N, 2] y)   ->   g (float[N, 4] x, int64[N] labels) => (float[N, 2] y, float loss)
 #ifndef AMP_IR_GRAPH_GRAPH_PORTS_H_

@@ -140,7 +140,8 @@ class NodeContext : public onnx::InferenceContext {
     if (split_axis_ != SplitAxis::kUnknown) return;
     outputs_[0]->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->clear_shape();
   }
-  // What Shape gives, as far as it is known: what is reshaped or expanded to it has these dimensions.
+  // Returns the output of Shape, as far as it is known: a value that is reshaped or expanded to it has these
+  // dimensions.
   const onnx::TensorShapeProto* getSymbolicInput(size_t index) const override {
     const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
     const NodeId producer = id == kNone ? kNone : model().value(id).producer;
@@ -281,7 +282,7 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
                                  " and is taken as unknown: ", first_misfit.sentence()));
 }
 
-// What the file states of an output of unknown type is believed, and its shape where a signature gave the type.
+// Believes the type that the file states of an output of unknown type, and its shape if a signature gave the type.
 void Inference::TakeClaims(NodeId id, const Claims& claims) {
   const Node& n = model_.node(id);
   const bool by_signature = n.schema != nullptr && n.schema->is_signature();
@@ -294,7 +295,7 @@ void Inference::TakeClaims(NodeId id, const Claims& claims) {
   }
 }
 
-// What an unknown operator produces has the type that its readers' type variables ask for.
+// Gives a value that an unknown operator produces the type that its readers' type variables ask for.
 void Inference::InferInputsFromSiblings(NodeId id) {
   const Node& n = model_.node(id);
   if (n.schema == nullptr || n.schema->num_inputs() == 0) return;

@@ -25,7 +25,7 @@ NodeId InsertCast(Model& model, const NewNodePlace& place, ValueId value, DType 
 // A Constant that owns `tensor`, which lives on the model's arena.
 NodeId InsertConstant(Model& model, const NewNodePlace& place, onnx::TensorProto* tensor, const NewNodeNames& names);
 
-// The same as a message, in a function, say: `output` is a copy of `tensor` without its name.
+// Fills a message, in a function for example: `output` is a copy of `tensor` without its name.
 void FillConstant(onnx::NodeProto& node, const std::string& output, const onnx::TensorProto& tensor);
 
 // Lets a node that becomes another operator read these values, and no others.

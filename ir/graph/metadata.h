@@ -14,7 +14,7 @@ class ModelProto;
 
 namespace amp {
 
-// Of a graph that does one step of training: its states, see passes/train/step_metadata.h.
+// The key of the states of a graph that does one step of training: see passes/train/step_metadata.h.
 inline constexpr absl::string_view kStateKey = "amp.state";
 
 // The first entry of that key.

@@ -59,7 +59,7 @@ class PathFinder {
     return absl::StrCat(bases_[graph], label);
   }
 
-  // What the paths of the graph's nodes begin with.
+  // Finds the beginning of the paths of the graph's nodes.
   void FindBase(GraphId id) {
     if (known_[id]) return;
     const Graph& graph = model_.graph(id);
@@ -72,7 +72,7 @@ class PathFinder {
     known_[id] = true;
   }
 
-  // Of the calls that the node comes from.
+  // Finds the paths of the calls that the node comes from.
   void FindCalls(const Node& node, IdVector<CallId, std::string>& paths) {
     GraphId graph = node.graph;
     for (CallId call = node.call; call != kNone && paths[call].empty(); call = model_.call(call).parent) {

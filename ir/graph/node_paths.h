@@ -23,14 +23,14 @@ struct NodePaths {
   IdVector<GraphId, std::string> graphs;  // "If_0/then_branch"; "" for the main graph
 };
 
-// What a node calls its body: "then_branch", or "branches.1" for the second graph of a list.
+// Returns the name that a node gives its body: "then_branch", or "branches.1" for the second graph of a list.
 std::string BodyLabel(const Model& model, GraphId body);
 
 // Linear in the length of all paths. Nodes that are inserted later change none of them.
 NodePaths FindNodePaths(const Model& model);
 // By index into Model::calls(); empty for calls of which no node is left.
 IdVector<CallId, std::string> FindCallPaths(const Model& model);
-// Of one node, for a message; as slow as that of all.
+// Returns the path of one node, for a message; as slow as finding those of all.
 std::string NodePath(const Model& model, NodeId node);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// What inference knows about a value's shape.
+// The shape of a value, as far as inference knows it.
 #ifndef AMP_IR_GRAPH_SHAPE_H_
 #define AMP_IR_GRAPH_SHAPE_H_
 
@@ -20,15 +20,15 @@ std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value);
 // The names of the symbolic dimensions, "" for others; as many as ShapeOf has.
 std::vector<std::string> DimSymbols(const Model& model, ValueId value);
 
-// What a graph itself states of its inputs and outputs, by port: inference may know another shape, or none, of what
-// changes from one round of a loop to the next.
+// The shapes that a graph itself states of its inputs and outputs, by port. Inference may know another shape, or none,
+// if it changes from one round of a loop to the next.
 std::optional<std::vector<int64_t>> StatedInputShape(const Model& model, GraphId graph, size_t port);
 std::optional<std::vector<int64_t>> StatedOutputShape(const Model& model, GraphId graph, size_t port);
 
 // Product of the dimensions, saturated (ir/base/saturated.h); -1 when any is unknown.
 int64_t NumElements(const Model& model, ValueId value);
 
-// What its elements take, saturated; 0 when a dimension or the type is unknown.
+// Returns the bytes of its elements, saturated; 0 if a dimension or the type is unknown.
 int64_t NumBytes(const Model& model, ValueId value);
 
 // "float32[1,3,N,224]", "sequence", "unknown": as escaped text.

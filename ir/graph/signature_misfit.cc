@@ -31,7 +31,7 @@ Reason MisfitOfAbsence(const Node& node, const std::vector<OpSchema::Port>& port
   return Reason::None();
 }
 
-// What is known of the types of one node's ports, variable by variable.
+// The known types of one node's ports, by type variable.
 class Binding {
  public:
   explicit Binding(const OpSchema& signature) : signature_(signature), bound_(signature.variables().size()) {}

@@ -1,11 +1,11 @@
-// What SplitToSequence makes of the axis that it splits.
+// Whether SplitToSequence keeps the axis that it splits.
 //
 //   SplitToSequence <keepdims = 0> (x)            dropped, as ONNX says
-//   SplitToSequence <keepdims = 0> (x, 1)         dropped: PyTorch's exporter writes `unbind` so, and ONNX Runtime runs it so
+//   SplitToSequence <keepdims = 0> (x, 1)         dropped: PyTorch exports `unbind` so, and ONNX Runtime runs it so
 //   SplitToSequence <keepdims = 0> (x, [1, 1])    kept
 //
-// ONNX's text differs in the second case: it says that keepdims is ignored where sizes are given, and its inference does
-// that.
+// ONNX's text differs in the second case: it says that keepdims is ignored where sizes are given, and its inference
+// does that.
 #ifndef AMP_IR_GRAPH_SPLIT_AXIS_H_
 #define AMP_IR_GRAPH_SPLIT_AXIS_H_
 

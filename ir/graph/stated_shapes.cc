@@ -27,7 +27,7 @@ void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
   }
 }
 
-// What dimensions denote is the user's, and so is what is known of them from the file alone.
+// Completes a known shape by the stated one: the users' denotations of dimensions, and sizes that only the file knows.
 void CompleteShape(const Shape& stated, Shape* known) {
   if (stated.dim_size() != known->dim_size()) return;
   for (int i = 0; i < stated.dim_size(); ++i) {

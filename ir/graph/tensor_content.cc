@@ -77,7 +77,7 @@ absl::StatusOr<TensorContent> Densify(const onnx::SparseTensorProto& sparse, con
   return dense;
 }
 
-// What an attribute of a Constant other than `value` and `sparse_value` holds.
+// Reads the numbers of a Constant's attribute other than `value` and `sparse_value`.
 std::optional<TensorContent> ReadNumbers(const Node& node) {
   if (const auto number = GetFloat(node, "value_float")) return ContentOf<float>(DType::kFloat32, {}, {*number});
   if (const auto number = GetInt(node, "value_int")) return ContentOf<int64_t>(DType::kInt64, {}, {*number});

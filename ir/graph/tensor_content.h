@@ -25,16 +25,17 @@ struct TensorContent {
 // Errors: those of Weights::View; strings that are too many or too few for the dims.
 absl::StatusOr<TensorContent> ReadTensor(const onnx::TensorProto& tensor, const Weights& weights);
 
-// Of a value that is an initializer, dense or sparse, or the output of a Constant; nothing for any other. That an
-// initializer may be overridden is not looked at. Errors: as above; indices of a sparse tensor that are out of range.
+// Reads a value that is an initializer, dense or sparse, or the output of a Constant; nothing for any other. Whether
+// callers may override an initializer is not checked. Errors: as above; indices of a sparse tensor that are out of
+// range.
 absl::StatusOr<std::optional<TensorContent>> ReadConstant(const Model& model, ValueId value);
 
-// Frees the numbers in an initializer's own message, for who has read them and keeps the model for its nodes: it cannot be
-// saved after this. Nothing for what is no dense initializer.
+// Frees the numbers in an initializer's own message, for a caller that has read them and keeps the model for its nodes.
+// The model cannot be saved after this. Does nothing for other values than dense initializers.
 void ReleaseInitializer(Model& model, ValueId value);
 
-// What a .pb file of a test case or of a user holds, as the type of the value that it is for says: a TensorProto, a
-// SequenceProto or an OptionalProto, serialized.
+// The content of a .pb file of a test case or of a user: a serialized TensorProto, SequenceProto or OptionalProto, by
+// the type of the value that it is for.
 struct DatumContent {
   enum class Kind { kTensor, kSequence, kNothing };
   Kind kind = Kind::kNothing;

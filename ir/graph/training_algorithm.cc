@@ -32,7 +32,7 @@ bool GivesOneOf(const onnx::NodeProto& node, const Names& names) {
                      [&](const std::string& output) { return names.contains(output); });
 }
 
-// Those whose names `known` does not have.
+// Returns the messages whose names `known` does not have.
 template <typename Messages>
 void TakeOthers(const Messages& from, const Names& known, Messages* to) {
   to->Clear();

@@ -24,9 +24,9 @@ bool HasTrainingInfo(const Model& model);
 absl::StatusOr<std::unique_ptr<Model>> CombineWithAlgorithm(const Model& model,
                                                             std::shared_ptr<const OpSignatures> signatures);
 
-// Writes back what `combined`, which was made of `model` and edited, has more than the main graph: the algorithm's nodes,
-// initializers and outputs, functions and imports. `bindings`: further initializers, and the outputs that are their next
-// values. The main graph stays. REQUIRES: `combined` is committed.
+// Writes back what `combined`, which was made of `model` and edited, has more than the main graph: the algorithm's
+// nodes, initializers and outputs, functions and imports. `bindings`: further initializers, and the outputs that are
+// their next values. The main graph stays. REQUIRES: `combined` is committed.
 void TakeAlgorithm(Model& model, const Model& combined, absl::Span<const std::pair<std::string, std::string>> bindings);
 
 }  // namespace amp

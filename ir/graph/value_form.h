@@ -1,4 +1,4 @@
-// What kind of thing a value's type says that it is, down to the tensors that it is made of.
+// The form of a value by its type: tensor, sequence, optional or map, down to the tensors that it is made of.
 //
 //   seq(map(int64, float32))   ->   a sequence of maps
 //   optional(float32[n])       ->   a tensor: what an optional holds

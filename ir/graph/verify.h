@@ -1,7 +1,7 @@
 // The verifier between stages: whether a model in memory still agrees with its message after an edit.
 //
-// Model::CheckConsistency looks; this decides whether it does: always in debug builds, elsewhere in programs that ask for
-// it. All programs of the tests do (tests/verify_models.cc). A release build leaves it out: it costs as much as a stage.
+// Decides whether Model::CheckConsistency checks: always in debug builds, elsewhere in programs that ask for it. All
+// programs of the tests do (tests/verify_models.cc). A release build leaves it out: it costs as much as a stage.
 #ifndef AMP_IR_GRAPH_VERIFY_H_
 #define AMP_IR_GRAPH_VERIFY_H_
 

@@ -9,7 +9,7 @@
 namespace amp {
 namespace {
 
-// Of products alone: elsewhere the attributes of these names are slopes and the like.
+// Returns the factor of a product; on other operators attributes of these names are slopes and the like.
 double FactorOf(const Node& node, absl::string_view attribute) {
   return node.Has(Role::kHeavy) ? std::abs(GetFloat(node, attribute, 1)) : 1;
 }

@@ -13,7 +13,7 @@ namespace amp {
 
 bool IsAddend(const Model& model, NodeId node, size_t port);
 
-// What the node multiplies its addends, and the products that they are added to, with: Gemm's beta and alpha.
+// The factors of the node's addends, and of the products that they are added to: Gemm's beta and alpha.
 double FactorOfAddends(const Node& node);
 double FactorOfProducts(const Node& node);
 

@@ -20,7 +20,7 @@ constexpr int64_t kMostElements = int64_t{1} << 16;
 
 bool IsWholeNumber(DType type) { return LargestFinite(type) == 0 && LargestMagnitude(type) > 0; }
 
-// What the type alone says: int64 and int32 are what indices happen to be in, and say nothing.
+// Returns the bound by the type alone. int64 and int32 say nothing, as indices just happen to have them.
 double LimitOf(DType type) {
   return IsWholeNumber(type) && BitsPerElement(type) <= 16 ? LargestMagnitude(type) : kUnknown;
 }
@@ -123,7 +123,7 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
   return std::min(LimitOf(type), OfResult(node, port, roles));
 }
 
-// Of an operator on whole numbers, types aside.
+// Returns the bound of an operator's result on whole numbers, types aside.
 double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const {
   const auto in = [&](size_t i) { return node.Input(i) == kNone ? 0.0 : Of(node.Input(i)); };
   if (IsCast(node)) return in(0);

@@ -1,4 +1,5 @@
-// What a condition on a node can ask: scalar attributes, with the schema's defaults, and facts read off shapes.
+// Facts that a condition on a node can ask for: scalar attributes, with the schema's defaults, and facts read off
+// shapes.
 //
 //   Resize without a mode       mode       "nearest"   (the schema's default)
 //   ScatterND-11                reduction  "none"      (an attribute that came later: its default is the old behaviour)
@@ -27,7 +28,8 @@ std::vector<std::string> ConditionFacts(absl::string_view domain, absl::string_v
 // default, it is not a scalar, or it refers to an attribute of the surrounding function.
 std::optional<std::string> NodeFact(const Model& model, NodeId id, absl::string_view key);
 
-// The same of a call of a model-local function, all at once: what the call passes, else the function's defaults.
+// Returns all facts of a call of a model-local function: the attributes that the call passes, else the function's
+// defaults.
 absl::flat_hash_map<std::string, std::string> CallFacts(const onnx::NodeProto& call,
                                                         const onnx::FunctionProto& function);
 

@@ -56,7 +56,8 @@ void SyncFill(Model& model, NodeId id, DType wanted) {
   SetTensor(model, id, name, tensor);
 }
 
-// Opsets 1 and 6 drop unless the attribute is_test says otherwise, 7 and 10 never do, 12 and later have an input for it.
+// Opsets 1 and 6 drop unless the attribute is_test says otherwise, 7 and 10 never do, 12 and later have an input for
+// it.
 bool MayDrop(const Model& model, const Node& node) {
   constexpr int kFirstThatNeverDrops = 7, kTrainingMode = 2;
   const bool has_test = node.schema != nullptr && node.schema->since_version() < kFirstThatNeverDrops;

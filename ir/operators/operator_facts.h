@@ -1,4 +1,4 @@
-// What a node's operator means for its types: the roles of the operator (ir/schema/operator_table.h) together with the
+// Facts about a node's operator and its types: the roles of the operator (ir/schema/operator_table.h) together with the
 // node's attributes and ports.
 //
 // The type of some outputs is chosen by an attribute instead of an input; painting such an output means editing the

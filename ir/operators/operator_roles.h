@@ -1,5 +1,5 @@
-// What nodes do to values, as far as guards ask: the roles of their operators (ir/schema/operator_table.h), and what
-// follows from these with the node's operands.
+// The effects of nodes on values that guards ask for: the roles of their operators (ir/schema/operator_table.h), and
+// facts that follow from these and the node's operands.
 //
 //   Sqrt (x), Pow (x, 0.5)               take a root
 //   Mul (x, x), Pow (x, 2), ReduceL2 (x)  square x

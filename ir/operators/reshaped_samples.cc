@@ -52,7 +52,8 @@ size_t BestPlace(const std::vector<size_t>& places, const Dims& after, size_t ax
   return has_axis != places.end() ? axis : places.front();
 }
 
-// What `wanted` has to be for the samples of `from` to come to dimension `place` of `after`, however many there are.
+// Returns the shape that `wanted` has to be so that the samples of `from` come to dimension `place` of `after`, for any
+// number of samples.
 Dims FreeShape(const Dims& wanted, const Dims& after, size_t place, const SampleAxis& from, bool may_copy) {
   Dims shape = wanted;
   const bool copies = may_copy && place == from.axis;

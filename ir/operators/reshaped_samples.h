@@ -5,8 +5,8 @@
 //   Reshape ([7, 1, 64], s = {7, 4, 16})    s becomes {7, -1, 16}  axis 1, 4 elements for each sample
 //   Reshape ([7, 1, 64], s = {448})         cannot: samples would lie between each other
 //
-// What is in front of the samples' axis has as many elements before and after; so a sample's elements, which lie
-// together behind that, stay together.
+// The axes in front of the samples' axis have as many elements before and after. So a sample's elements, which lie
+// together behind them, stay together.
 #ifndef AMP_IR_OPERATORS_RESHAPED_SAMPLES_H_
 #define AMP_IR_OPERATORS_RESHAPED_SAMPLES_H_
 

@@ -12,7 +12,7 @@ FollowedNode FollowSoftmax(const Follower& f) {
   return f.model().opset("") >= kSoftmaxByAxis ? FollowAlong(f, -1) : FollowFrom(f, 1);
 }
 
-// What a shape says of other dimensions is the same for any number of samples.
+// Follows a shape: its other dimensions are the same for any number of samples.
 FollowedNode FollowShape(const Follower& f) {
   if (f.Rank(0) < 0 || f.node().Has(Role::kCountsElements)) return Follower::No("reads how many samples there are");
   int64_t start = GetInt(f.node(), "start", 0), end = GetInt(f.node(), "end", f.Rank(0));

@@ -36,7 +36,7 @@ struct Samples {
   const SampleAxis* Of(ValueId value) const;
 };
 
-// What has to change at a node so that it holds for any number of samples.
+// The edit of a node's input that makes it right for any number of samples.
 struct InputEdit {
   size_t port = 0;
   std::optional<std::vector<int64_t>> elements;  // the new constant; nothing: the input goes

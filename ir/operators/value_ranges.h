@@ -7,7 +7,7 @@
 //   MatMul(x, [512, 512])       nobody knows: 512 will not, and a bound that nothing comes near says nothing
 //   1 / Clip(x, 1e-6, 1)        nobody knows: such a bound is there to be safe, not to be reached
 //
-// So an end that is finite is both never passed, zeros that moves fill in aside, and likely to be reached. One pass over
+// So a finite end is never passed, except by zeros that moves fill in, and is likely to be reached. Takes one pass over
 // the nodes.
 #ifndef AMP_IR_OPERATORS_VALUE_RANGES_H_
 #define AMP_IR_OPERATORS_VALUE_RANGES_H_
@@ -26,7 +26,7 @@ class ValueRanges {
   // known. All references must outlive this object.
   ValueRanges(const Model& model, absl::Span<const NodeId> order, const IntegerBounds& integers);
 
-  // Of a float value that is no constant; unknown ends are infinite.
+  // Returns the range of a float value that is no constant; unknown ends are infinite.
   Interval Of(ValueId value) const { return value == kNone ? Interval() : ranges_[value].interval; }
 
  private:

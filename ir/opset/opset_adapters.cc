@@ -26,7 +26,7 @@ constexpr int kNewestAdaptedOpset = 25;
 // The first IR version whose constants are no inputs, so that edits can add some without adding inputs.
 constexpr int kIrVersionOfConstants = 4;
 
-// What lies between an operator at one opset and at the next.
+// The change of an operator from one opset to the next.
 struct Change {
   enum class Kind { kNone, kSameForm, kFewerTypes, kEdit, kNotAdapted } kind = Kind::kNone;
   const OpSchema* older = nullptr;
@@ -150,8 +150,7 @@ Reason WhyUndefined(const Model& model, NodeId id) {
                       ", so it cannot be lifted");
 }
 
-// What the node lacks of the form that its schema demands. Edits rely on that form. REQUIRES: it
-// has a schema.
+// Returns how the node violates its schema. Edits rely on the schema's form. REQUIRES: it has a schema.
 Reason SchemaViolation(const Node& node) {
   const onnx::OpSchema& schema = *node.schema->onnx();
   const auto counts = [](size_t count, int least, int most) {

@@ -1,4 +1,4 @@
-// What edits are made of: constants, names, nodes before and behind.
+// The parts of edits: constants, names, nodes before and behind.
 #include <cstring>
 
 #include "absl/strings/ascii.h"

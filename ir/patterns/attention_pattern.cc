@@ -224,7 +224,7 @@ bool IsOverLastAxis(NodeId softmax, const PatternSearch& search) {
   return axis == -1 || (shape.has_value() && axis == static_cast<int64_t>(shape->size()) - 1);
 }
 
-// What Softmax is taken of, or the operators that stand for it.
+// The input of a Softmax, or of the operators that it is written out in.
 struct FoundSoftmax {
   ValueId of = kNone;
   Reason why = Reason::None();
@@ -280,7 +280,7 @@ ValueId SkipBetween(ValueId value, PatternSearch& search) {
   return value;
 }
 
-// What the product's operand was before a factor, which belongs to the scale.
+// Replaces the product's operand by its value before a factor, which belongs to the scale.
 void TakeFactorOf(ValueId& operand, double& scale, PatternSearch& search) {
   if (!IsReadOnce(search.model(), operand)) return;
   const auto factor = TakeFactor(operand, search);

@@ -1,5 +1,5 @@
-// HardSwish, written out: x * Clip(x + 3, 0, 6) / 6, divided before or after the product, or x * HardSigmoid(x) of slope
-// 1/6.
+// HardSwish, written out: x * Clip(x + 3, 0, 6) / 6, divided before or after the product, or x * HardSigmoid(x) of
+// slope 1/6.
 #ifndef AMP_IR_PATTERNS_HARD_SWISH_PATTERN_H_
 #define AMP_IR_PATTERNS_HARD_SWISH_PATTERN_H_
 

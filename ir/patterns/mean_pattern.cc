@@ -28,7 +28,7 @@ int64_t CountAlong(const Model& model, ValueId value, const std::vector<int64_t>
   return count <= 1e9 ? static_cast<int64_t>(count) : 0;
 }
 
-// Of a division by a constant, or a product with one, or a sum divided by anything: by what it divides.
+// A division by a constant, a product with one, or a sum divided by anything, and its divisor.
 struct Divided {
   ValueId value = kNone;
   double by = 1;
@@ -140,7 +140,7 @@ std::optional<Reduced> TakeReduction(ValueId value, PatternSearch& search) {
   return found;
 }
 
-// Of x; the nodes join where it is one with axes.
+// Takes a mean of x. Its nodes join the pattern if it has axes.
 Mean TakeMean(ValueId value, Axes wanted, PatternSearch& search) {
   PatternSearch attempt = search;
   value = attempt.TakeExpanded(value);

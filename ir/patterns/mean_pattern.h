@@ -1,4 +1,4 @@
-// What norms take their statistics with: a mean that broadcasts over what it is of, and a variance, however written.
+// The statistics of norms: a mean that broadcasts over its input, and a variance, however written.
 //
 //   ReduceMean(x)   ReduceSum(x) / 8   ReduceSum(x) * 0.125   ReduceSum(x) / Cast(Gather(Shape(x), -1))     mean of x
 //   Unsqueeze or Reshape of what lost its axes: ReduceMean <keepdims = 0> (x); Expand of any of these     the same
@@ -27,7 +27,7 @@ Mean FindCentred(ValueId difference, Sign sign, const PatternSearch& search);
 // The nodes of such a difference join.
 void TakeCentred(ValueId difference, PatternSearch& search);
 
-// What is under the root of a norm. Its nodes join, but for those of a difference that is squared.
+// The value under the root of a norm. Its nodes join, except those of a difference that is squared.
 struct Variance {
   ValueId of = kNone;       // the variance of this,
   ValueId squared = kNone;  // or the mean of the square of this, the other one is kNone

@@ -19,7 +19,7 @@ ValueId TakeRoot(ValueId value, PatternSearch& search) {
   return search.node(power).Input(0);
 }
 
-// The same of a root whose inverse multiplies.
+// Takes a root whose inverse multiplies.
 ValueId TakeInverseRoot(ValueId value, PatternSearch& search) {
   if (const NodeId inverse = search.Take(value, "Reciprocal"); inverse != kNone) {
     return TakeRoot(search.node(inverse).Input(0), search);
@@ -140,7 +140,7 @@ Quotient TakeQuotient(NodeId anchor, PatternSearch& search) {
   return search.Is(anchor, "Add") ? TakeSpread(anchor, search) : Quotient();
 }
 
-// What the numerator and the variance are of, where they fit together; the nodes between join.
+// The common input of the numerator and the variance, if they fit together; the nodes between join.
 struct Subject {
   ValueId x = kNone;
   bool is_centred = false;

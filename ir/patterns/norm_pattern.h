@@ -26,7 +26,7 @@ namespace amp {
 // spread; any other node is none with a reason.
 Recognised RecogniseNorm(const Model& model, NodeId anchor);
 
-// What is inside every norm: (x - mean) or x, divided by the root of the mean of its square.
+// The core of every norm: (x - mean) or x, divided by the root of the mean of its square.
 struct Normalisation {
   ValueId x = kNone;
   std::vector<int64_t> axes;

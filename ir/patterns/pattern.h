@@ -84,7 +84,7 @@ struct Pattern {
 // "LayerNorm(x, scale, shift) axes -1 epsilon 1e-05", "Attention(q, k, v, m) rows scale 0.125 masks added"
 std::string PatternText(const Model& model, const Pattern& pattern);
 
-// What a recogniser gives: a pattern, or why there is none.
+// The result of a recogniser: a pattern, or why there is none.
 class Recognised {
  public:
   Recognised(Pattern pattern) : result_(std::move(pattern)) {}  // NOLINT(google-explicit-constructor)

@@ -1,5 +1,5 @@
-// What recognisers of patterns look with: from a value back to the node that gives it, past casts that change nothing,
-// with a list of the nodes that were found to belong to the pattern.
+// The search of recognisers of patterns: from a value back to the node that gives it, past casts that change nothing,
+// with a list of the nodes that belong to the pattern.
 //
 // Names of operators are looked up at the model's opset: a call of a model-local function is never taken for one.
 #ifndef AMP_IR_PATTERNS_PATTERN_SEARCH_H_
@@ -25,23 +25,23 @@ class PatternSearch {
 
   // An operator of ai.onnx by name.
   bool Is(NodeId id, absl::string_view op_type) const;
-  // The same for the producer of a value behind casts that change nothing, which join the pattern together with it;
-  // kNone where it is another operator. Only what is in the end part of the pattern may be asked for this way.
+  // Takes the producer of a value behind casts that change nothing, which join the pattern together with it; kNone if
+  // it is another operator. May be asked only for nodes that end up in the pattern.
   NodeId Take(ValueId value, absl::string_view op_type);
-  // The same without joining.
+  // Returns that producer without joining it.
   NodeId Peek(ValueId value, absl::string_view op_type) const;
   void Join(NodeId id);
   // The nodes that joined, in the order in which they did.
   absl::Span<const NodeId> joined() const { return joined_; }
   // Joins in the end, if nothing outside of the pattern reads what it gives.
   void JoinIfOwn(NodeId id) { maybe_.push_back(id); }
-  // What an Expand broadcasts, which joins; any other value as it is. Where that makes it no larger than what the pattern
-  // is of (Widens), the pattern would be the same without.
+  // Returns the input of an Expand, which joins; any other value as it is. If the Expand makes it no larger than the
+  // pattern's input (Widens), the pattern is the same without it.
   ValueId TakeExpanded(ValueId value);
   // Whether an Expand that joined may have made something larger than `x`.
   bool Widens(ValueId x) const;
 
-  // What `value` was before casts that change nothing, and copies.
+  // Returns the value ahead of casts that change nothing, and of copies.
   ValueId Origin(ValueId value) const;
   // One value, or two of which both are what one cast or another makes of one value.
   bool AreSame(ValueId a, ValueId b) const;
@@ -62,14 +62,14 @@ class PatternSearch {
 
   // The axes of a reduction, from the end of what it reads and in order; nothing where they are not known.
   std::optional<std::vector<int64_t>> Axes(NodeId reduction) const;
-  // The same of a reduction that keeps them; nothing where it drops them.
+  // Returns the axes of a reduction that keeps them; nothing if it drops them.
   std::optional<std::vector<int64_t>> KeptAxes(NodeId reduction) const;
   // The one reader of a node's first output, behind casts that change nothing, which join; kNone where there are more,
   // or it is a graph output.
   NodeId OnlyReader(NodeId id, absl::string_view op_type) const;
 
-  // The pattern with the nodes that joined, in order; a reason where they are not all in one graph, or a value inside is
-  // read from outside. `last` is the one whose result stays.
+  // Returns the pattern with the nodes that joined, in order; a reason if they are not all in one graph, or a value
+  // inside is read from outside. `last` is the one whose result stays.
   Recognised Complete(Pattern pattern, NodeId last) const;
 
  private:

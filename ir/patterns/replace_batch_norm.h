@@ -1,9 +1,9 @@
 // Puts something else in the place of a BatchNormalization that does not train. Its output keeps its name; constants
 // that nobody reads any more go.
 //
-//   c = Conv (x, W)   y = BatchNormalization (c, ...)    =>   y = Conv (x, W', y_bias)
-//   c = MatMul (x, W) y = BatchNormalization (c, ...)    =>   y_scaled = MatMul (x, W')   y = Add (y_scaled, y_addend)
-//   y = BatchNormalization (c, ...)                      =>   y_scaled = Mul (c, y_factor)   y = Add (y_scaled, y_addend)
+//   c = Conv (x, W)   y = BatchNormalization (c, ...)   =>  y = Conv (x, W', y_bias)
+//   c = MatMul (x, W) y = BatchNormalization (c, ...)   =>  y_scaled = MatMul (x, W')  y = Add (y_scaled, y_addend)
+//   y = BatchNormalization (c, ...)                     =>  y_scaled = Mul (c, y_factor)  y = Add (y_scaled, y_addend)
 #ifndef AMP_IR_PATTERNS_REPLACE_BATCH_NORM_H_
 #define AMP_IR_PATTERNS_REPLACE_BATCH_NORM_H_
 
@@ -16,7 +16,7 @@
 
 namespace amp {
 
-// What was done; its ids are for whoever remembers facts about them.
+// The edit that was made; its ids are for callers that remember facts about them.
 struct NormReplacement {
   NodeId stand_in = kNone;         // gives what the BatchNormalization gave
   std::vector<ValueId> rewritten;  // constants that have other elements now

@@ -9,8 +9,8 @@
 //   Softmax(Where(mask, scores, 1e9))              what is filled would share with what else is as large   -> not
 //   Softmax(Where(mask, -1e8, -1e9))               two that differ would be one                            -> not
 //
-// Not obvious: one narrow copy is made of a constant, which has to saturate for all who read it. A fill that anything but
-// fills and bounds reads is none.
+// Not obvious: one narrow copy is made of a constant, which has to saturate for all its readers. A fill that other
+// nodes than fills and bounds read does not count.
 #ifndef AMP_IR_PATTERNS_SATURATING_CONSTANT_H_
 #define AMP_IR_PATTERNS_SATURATING_CONSTANT_H_
 
@@ -21,7 +21,7 @@ namespace amp {
 // Whether the constant that is read there is such a one. Casts that are inserted behind it change nothing about that.
 // REQUIRES: types are inferred.
 bool MaySaturate(const Model& model, const Use& use);
-// The same of bounds alone: for constants that are cast at run time, where they become infinite.
+// Whether the use is a bound: for constants that are cast at run time, where they become infinite.
 bool IsClipBound(const Model& model, const Use& use);
 
 // Whether the value holds such a fill, for a Softmax: it has the fill's magnitude, which says nothing of the others.

@@ -54,7 +54,7 @@ bool FitsAlpha(const Model& model, const ScaledProduct& scaled, const ScalablePr
   return std::isfinite(before) && (scaled.had_alpha || before == 1);
 }
 
-// What the node gives is called again as what the Mul gives.
+// Removes the Mul; the product's result takes its result's name.
 void RemoveMul(Model& model, const ScaledProduct& scaled) {
   const ValueId result = model.node(scaled.node).Output(0), output = model.node(scaled.mul).Output(0);
   const ValueId factor = model.node(scaled.mul).Input(1);

@@ -3,7 +3,7 @@
 //   y = Conv (x, W, b)           =>   y_scaled = Conv (x, W * 2^20, b * 2^20)    y = Mul (y_scaled, 2^-20)
 //   y = Gemm <alpha> (x, W, b)   =>   y = Gemm <alpha * 2^-20> (x, W * 2^20, b)
 //
-// What was done can be taken back as long as nobody else took an interest in what stands between.
+// The edit can be taken back as long as no other node reads the value between.
 #ifndef AMP_IR_PATTERNS_SCALED_PRODUCT_H_
 #define AMP_IR_PATTERNS_SCALED_PRODUCT_H_
 

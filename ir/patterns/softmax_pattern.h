@@ -17,7 +17,7 @@
 
 namespace amp {
 
-// What is inside each of them, whoever else reads it: the division of exponentials by their sum, or the logarithm of it.
+// The core of each of them, whoever else reads it: the division of exponentials by their sum, or the logarithm of it.
 struct SumOfExponentials {
   ValueId x = kNone;         // before the maximum is subtracted
   ValueId exponent = kNone;  // after it

@@ -128,7 +128,7 @@ std::vector<NodeId> ConstantsOf(const Model& model, const Pattern& pattern) {
   return constants;
 }
 
-// What nodes read that none of them gives.
+// Returns the values that the nodes read and none of them gives.
 std::vector<UnitOperator::Operand> OperandsOf(const Model& model, const std::vector<NodeId>& nodes,
                                               const std::vector<ValueId>& ports) {
   std::vector<UnitOperator::Operand> operands;

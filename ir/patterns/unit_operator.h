@@ -32,8 +32,8 @@ bool IsUnitOf(const Model& model, const Pattern& pattern, const Node& node);
 Reason ObstacleToUnit(const Model& model, const Pattern& pattern);
 
 struct UnitOperator {
-  // What the nodes read from outside, by the name that they call it: what a port of the unit reads, a constant, or,
-  // without either, one that went (TakeUnreadConstants).
+  // A value that the nodes read from outside, by the name that they know it by: a port of the unit, a constant or,
+  // without either, a constant that was taken (TakeUnreadConstants).
   struct Operand {
     std::string name;
     std::optional<size_t> port;
@@ -56,8 +56,8 @@ struct UnitOperator {
 // find.
 UnitOperator MakeUnit(Model& model, const Pattern& pattern);
 
-// Initializers of the main graph that these units' nodes alone read go; the result are their messages' bytes. Large ones
-// and those whose bytes are elsewhere stay. The operands know them by name from then on.
+// Removes initializers of the main graph that only these units' nodes read, and returns their messages' bytes. Large
+// ones and those whose bytes are elsewhere stay. The operands know them by name from then on.
 std::vector<std::string> TakeUnreadConstants(Model& model, absl::Span<UnitOperator* const> units);
 // Puts such an initializer back, under another name where its own is taken; kNone for bytes that are none.
 struct RestoredConstant {

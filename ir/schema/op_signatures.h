@@ -37,10 +37,10 @@ absl::StatusOr<OpSchema> ParseOpSignature(absl::string_view text);
 
 class OpSignatures {
  public:
-  // Those of ir/schema/contrib_signatures.h alone.
+  // The signatures of ir/schema/contrib_signatures.h alone.
   static std::shared_ptr<const OpSignatures> BuiltIn();
-  // Those of `texts`, in their order, and the built-in ones of all other operators. Errors as of ParseOpSignature, with
-  // the text before them, and for a text that is given twice.
+  // The signatures of `texts`, in their order, and the built-in ones of all other operators. Errors are those of
+  // ParseOpSignature, with the text before them; a text that is given twice is one, too.
   static absl::StatusOr<std::shared_ptr<const OpSignatures>> WithBuiltIn(absl::Span<const std::string> texts);
 
   // In the order to try them; empty for an operator without any. Valid for the life of this object.
@@ -48,7 +48,7 @@ class OpSignatures {
   // The operators of a domain ("" = ai.onnx) that have a signature, sorted; and the domains of all.
   std::vector<std::string> Operators(absl::string_view domain) const;
   std::set<std::string> Domains() const;
-  // Those that are not built in, in their order.
+  // The signatures that are not built in, in their order.
   absl::Span<const std::shared_ptr<const OpSchema>> given() const { return given_; }
 
  private:

@@ -1,4 +1,4 @@
-// What operators do, by name: one row per operator that the program has to know, in one table.
+// Facts about operators, by name: one row per operator that the program has to know, in one table.
 //
 //   Gather, Concat    move elements          Floor         gives whole numbers        ReduceMean  sums along axes
 //   Add, Where, Abs   keep a count a count   Sqrt          takes a root               Sin         has a period

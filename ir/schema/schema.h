@@ -1,4 +1,4 @@
-// What the program knows about operators' types: a façade over the schemas of the linked ONNX library, and over the
+// The types of operators: a façade over the schemas of the linked ONNX library, and over the
 // signatures of operators that ONNX does not define (ir/schema/op_signatures.h).
 //
 //   MatMul-13: inputs A:T, B:T, output Y:T, T in {float32, float16, bfloat16, ...}

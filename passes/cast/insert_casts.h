@@ -52,7 +52,7 @@ struct CastPlan {
 CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const Paint& paint, const ReleasedIo& released,
                    DType low);
 
-// What readers are called: as the model had them when this was made, so that edits change no name.
+// The names of readers, as the model had them when this was made, so that edits change no name.
 class ReaderNames {
  public:
   // `model` must outlive this. Linear in the length of all names.

@@ -61,7 +61,7 @@ void ApplyFunctionRows(const Model& model, NodeId id, const IdVector<CallId, con
   }
 }
 
-// What rules by name could have meant.
+// The names that a rule by name may have meant.
 struct KnownNames {
   std::vector<std::string> paths, outputs;
   absl::flat_hash_set<std::string> operators;

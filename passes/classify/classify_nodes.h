@@ -7,7 +7,7 @@
 // Nodes of If, Loop and Scan bodies are classified like all others; rules by name match their paths too. Calls of
 // model-local functions of ai.onnx's own domain are never taken for the operators whose names they use.
 //
-// What lists and rules say of a function or of a call holds for all nodes inlined from it. A row for the function
+// A row of a list or a rule for a function or for a call holds for all nodes inlined from it. A row for the function
 // decides over one for the node's operator of the same or a weaker source, that for the innermost function first.
 #ifndef AMP_PASSES_CLASSIFY_CLASSIFY_NODES_H_
 #define AMP_PASSES_CLASSIFY_CLASSIFY_NODES_H_

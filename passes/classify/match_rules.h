@@ -5,9 +5,9 @@
 //   --deny-node 'If_0/then_*'    by path, as reports print it (ir/graph/node_paths.h)
 //   --deny-node 'layers[0]/mm'   the node that is called so, if there is one; else a pattern
 //
-// Of the rules that match a node or a call around it, those of a stronger source come first; inside a source names
-// before patterns; of names, that of the node itself, then of the innermost call; then the order of
-// OpLists::name_rules().
+// Several rules may match a node or a call around it. Those of a stronger source come first; inside a source names come
+// before patterns; among names that of the node itself, then that of the innermost call; then the order of
+// OpLists::name_rules() decides.
 #ifndef AMP_PASSES_CLASSIFY_MATCH_RULES_H_
 #define AMP_PASSES_CLASSIFY_MATCH_RULES_H_
 

@@ -29,7 +29,7 @@ absl::string_view TakeWord(absl::string_view& line) {
   return word;
 }
 
-// The same for an operator, whose brackets may hold blanks: "Op[a=1, b=2]".
+// Takes an operator off the line; its brackets may hold blanks: "Op[a=1, b=2]".
 absl::string_view TakeOperator(absl::string_view& line) {
   const size_t bracket = line.find_first_of(" \t[");
   if (bracket == absl::string_view::npos || line[bracket] != '[') return TakeWord(line);

@@ -30,7 +30,7 @@ namespace amp {
 std::vector<std::string> ProfileNames();
 std::vector<std::string> EmbeddedListNames();
 
-// What a profile is, in one line, as its first list begins; and the low types that it has lists for.
+// A profile: its description in one line, as its first list begins, and the low types that it has lists for.
 struct Profile {
   std::string summary;
   std::vector<std::string> types;
@@ -38,8 +38,9 @@ struct Profile {
 // REQUIRES: `profile` is one of ProfileNames().
 Profile DescribeProfile(absl::string_view profile);
 
-// "tf-1.15", float16 -> "tf-1.15-float16"; the full name is taken as well, and so is the older name "seed".
-// kInvalidArgument, with a suggestion, if there is no such profile, or none for the type. REQUIRES: `low` is kFloat16 or kBfloat16.
+// Returns the list of a profile: "tf-1.15", float16 -> "tf-1.15-float16". The full name is taken as well, and so is the
+// older name "seed". Errors: kInvalidArgument, with a suggestion, if there is no such profile, or none for the type.
+// REQUIRES: `low` is kFloat16 or kBfloat16.
 absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low);
 
 struct OpListOptions {
@@ -59,7 +60,7 @@ struct OpListOptions {
   DType low = DType::kFloat16;  // what "include default" means, and what a list's "type" has to be
 };
 
-// What a node or its target says about a condition's key; nothing when the key does not apply to it.
+// Returns the value that a node or its target has for a condition's key; nothing if the key does not apply.
 using ConditionLookup = absl::FunctionRef<std::optional<std::string>(const OpCondition& condition)>;
 
 class OpLists {
@@ -74,8 +75,8 @@ class OpLists {
   // lists. Valid for the life of this object. A condition without a value holds unless the answer is nothing or "0";
   // numbers compare by value.
   const Row* Find(absl::string_view domain, absl::string_view op, ConditionLookup lookup) const;
-  // The same for a model-local function whose calls were inlined: the lists of this program, which know operators and
-  // no model's functions, have no say, nor has any list where the function takes the name of an operator of ai.onnx.
+  // Finds the row for a model-local function whose calls were inlined. The lists of this program are left out, as they
+  // know operators and no model's functions. So are all lists if the function has the name of an operator of ai.onnx.
   const Row* FindForFunction(absl::string_view domain, absl::string_view function, ConditionLookup lookup) const;
 
   // The rules for nodes and tensors by name, strongest first: flags before files, later files before earlier ones;
@@ -87,7 +88,7 @@ class OpLists {
   // the painter.
   bool follow() const { return follow_; }
   PlacementMode placement() const { return placement_; }
-  // What rows name although neither ONNX nor a signature knows it; strongest source first.
+  // Operators of rows that neither ONNX nor a signature knows; the strongest source first.
   const std::vector<ForeignOperator>& foreign_operators() const { return foreign_operators_; }
   // The known operators that flags put on a list; list files may name what one model of many has.
   const std::vector<ForeignOperator>& flagged_operators() const { return flagged_operators_; }

@@ -14,8 +14,8 @@ namespace {
 
 char Lower(char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); }
 
-// What typing `a` instead of `b` costs: a letter too many, one too few or two in the wrong order is a slip of the hand;
-// another letter is more often another word. Three rows of the table at a time.
+// Returns the cost of typing `a` instead of `b`. A letter too many, one too few or two in the wrong order is a slip of
+// the hand; another letter is more often another word. Three rows of the table at a time.
 size_t TypingCost(absl::string_view a, absl::string_view b) {
   constexpr size_t kSlip = 2, kOtherLetter = 3;
   std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);

@@ -23,8 +23,8 @@ std::string DidYouMean(absl::string_view name, absl::Span<const std::string> can
 // Names of operators by domain, "" for ai.onnx.
 using OperatorNames = std::map<std::string, std::vector<std::string>>;
 
-// The same as DidYouMean for an operator, with its domain: the closest name of its domain or, where nobody knows that,
-// of the closest domain; else an operator of just that name in another domain.
+// DidYouMean for an operator with its domain: suggests the closest name of its domain or, if the domain is unknown, of
+// the closest domain; else an operator of just that name in another domain.
 std::string DidYouMeanOperator(absl::string_view domain, absl::string_view op, const OperatorNames& known);
 
 }  // namespace amp

@@ -1,5 +1,5 @@
-// The opset that a rewrite needs, before it is known which operators become low (passes/decide/decide_rewrite.h has what
-// those need).
+// Chooses the opset that a rewrite needs before it is known which operators become low. What those need is in
+// passes/decide/decide_rewrite.h.
 //
 //   --opset N           exactly that, or an error
 //   auto, bfloat16      where an operator that lists let become low takes it: Conv from 22 on, MatMul from 13 on

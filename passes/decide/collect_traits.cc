@@ -70,7 +70,7 @@ class TraitCollector {
   }
 
  private:
-  // Of several reasons the strongest; "" for none.
+  // Returns the strongest of several reasons; "" if there is none.
   std::string WhyNotProcessed(NodeId id, const Classification& c, bool forced_allow) const {
     const Node& node = model_.node(id);
     if (settings_.preserve == Preserve::kNode && GivesModelOutput(model_, node)) {

@@ -1,4 +1,4 @@
-// What painting needs to know about each node: its class, and whether anything forbids that it is looked at.
+// The facts about each node that painting needs: its class, and whether anything keeps it out of the rewrite.
 #ifndef AMP_PASSES_DECIDE_COLLECT_TRAITS_H_
 #define AMP_PASSES_DECIDE_COLLECT_TRAITS_H_
 

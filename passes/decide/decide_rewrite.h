@@ -1,4 +1,4 @@
-// What a rewrite will do to a model, decided before anything is edited: classes, guards' vetoes, colours.
+// The plan of a rewrite, decided before anything is edited: classes, guards' vetoes, colours.
 #ifndef AMP_PASSES_DECIDE_DECIDE_REWRITE_H_
 #define AMP_PASSES_DECIDE_DECIDE_REWRITE_H_
 
@@ -35,7 +35,7 @@ struct HeldNode {
   std::string why;
 };
 
-// What the decision depends on beside the model.
+// The inputs of the decision beside the model.
 struct DecisionInputs {
   const OpLists& lists;
   const RewriteSettings& settings;

@@ -29,8 +29,8 @@ struct FreedDimension {
 // kPermissionDenied, with the node (--dim: it says so), and the model as it was for the symbol in question.
 absl::Status FreeDimensions(Model& model, const std::vector<FreedDimension>& dimensions);
 
-// The same for the first dimension of all inputs that have a 1 there, or, where that is refused, of the first one alone.
-// `sentence`: what was done, or which node does not allow it; empty where no input has a 1 there.
+// The result of freeing the first dimension of all inputs that have a 1 there or, if that is refused, of the first such
+// input alone. `sentence`: what was done, or which node does not allow it; empty if no input has a 1 there.
 struct FreedBatch {
   bool is_free = false;
   std::string sentence;

@@ -10,7 +10,8 @@
 
 namespace amp {
 
-// The same as ReleasedIo, but for edits that move positions: raising the IR version takes constants off the inputs.
+// ReleasedIo by value instead of position, for edits that move positions: raising the IR version takes constants off
+// the inputs.
 struct ReleasedValues {
   absl::flat_hash_set<ValueId> inputs;
   std::vector<bool> outputs;  // by position

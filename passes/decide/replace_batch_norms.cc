@@ -19,8 +19,8 @@
 namespace amp {
 namespace {
 
-// What is added to a low result is rounded at least as finely as that result: an element that is subnormal in the low
-// type loses nothing that counts. Rounded now, it is not taken for one that vanishes.
+// Rounds elements that are subnormal in the low type. Such an addend is rounded at least as finely as the result that
+// it is added to, so nothing of importance is lost. Rounded now, it is not taken for one that vanishes.
 void RoundSubnormals(FloatTensor& addend, DType low) {
   for (float& element : addend.elements) {
     NarrowingStats stats;
@@ -29,7 +29,7 @@ void RoundSubnormals(FloatTensor& addend, DType low) {
   }
 }
 
-// What takes a node's place is to be as low as the node would be.
+// Returns the list row that keeps the replacement of a node from being as low as the node would be.
 Reason ObstacleInLists(const OpLists& lists) {
   for (const absl::string_view op : OperatorsOfStandIns()) {
     const OpRow* row = lists.Find("", op, [](const OpCondition&) { return std::nullopt; });
@@ -67,7 +67,7 @@ class NormReplacer {
            decision_.paint[vertex].reason.kind == ReasonKind::kDeniedByPath;
   }
 
-  // Of one that is not low: nothing but folding, into what would be low then.
+  // Folds a norm that is not low into an operator that would be low then. Nothing else is done with such a norm.
   absl::StatusOr<NormOutcome> FoldIntoHeld(NodeId norm) {
     const std::optional<ScaleAndShift> formula = ReadScaleAndShift(model_, norm);
     const auto producer = FindLinearProducer(model_, model_.node(norm).Input(0), norm);
@@ -111,7 +111,7 @@ class NormReplacer {
     return NormOutcome{FoldInto(model_, producer, norm, folded), std::move(how)};
   }
 
-  // What the guard of constants would say.
+  // Returns why the guard of constants would refuse the tensor; empty if it would not.
   std::string WhyUnfit(const std::string& name, const FloatTensor& tensor) const {
     const auto is_finite = [](float x) { return std::isfinite(x); };
     if (!absl::c_all_of(tensor.elements, is_finite)) {

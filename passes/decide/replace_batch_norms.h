@@ -20,8 +20,9 @@
 
 namespace amp {
 
-// Replaces the replaceable ones that `decision` makes low, and those whose folding lets the operator ahead be low; moves those for which that cannot be from there to
-// `stay_float32`. Where any of that happened the decision has to be made again. Errors: reading external data.
+// Replaces the replaceable norms that `decision` makes low, and those whose folding lets the operator ahead be low.
+// Moves norms that cannot be replaced to `stay_float32`. If any of that happened, the decision has to be made again.
+// Errors: reading external data.
 absl::StatusOr<std::vector<ReplacedNode>> ReplaceBatchNorms(Model& model, const Decision& decision,
                                                             const DecisionInputs& inputs, BatchNorms& norms);
 

@@ -4,9 +4,9 @@
 //   m = ReduceMean(a)   d = Sub(a, m)   ...   y = Add(t, shift)   float32, nine nodes
 //     ->   y = LayerNormalization(a, scale, shift)                low in and out, statistics in float32
 //
-// A norm is replaced where a decision that lets the nodes of all norms be low makes its input, its result or a reader of
-// its result low. That decision is made once, before any norm is replaced; so their order does not count, and a second
-// rewrite finds nothing left to do. A rule by name for one of its nodes keeps a norm as it is.
+// A norm is replaced if its input, its result or a reader of its result becomes low in a decision that lets the nodes
+// of all norms be low. That decision is made once, before any norm is replaced, so that their order does not count and
+// a second rewrite finds nothing left to do. A rule by name for one of its nodes keeps a norm as it is.
 #ifndef AMP_PASSES_DECIDE_REPLACE_NORMS_H_
 #define AMP_PASSES_DECIDE_REPLACE_NORMS_H_
 
@@ -26,10 +26,10 @@ struct NormPlan {
   absl::flat_hash_set<ValueId> for_good;  // of the results: at the new opset the nodes cannot be put back
 };
 
-// Norms that read 16 bits through the model's own cast are replaced, too, where the opset rises from `opset_before`, the
-// model's before any lift, to one with LayerNormalization: ONNX Runtime refuses them there as they are written. Where one
-// of them cannot be replaced, nothing is lifted for the sake of a norm.
-// REQUIRES: types are inferred. Linear in the nodes, and one decision where there are norms at all.
+// Norms that read 16 bits through the model's own cast are replaced, too, if the opset rises from `opset_before`, the
+// model's before any lift, to one with LayerNormalization: ONNX Runtime refuses them there as they are written. If one
+// of them cannot be replaced, nothing is lifted for the sake of a norm. REQUIRES: types are inferred. Linear in the
+// nodes, and one decision where there are norms at all.
 absl::StatusOr<NormPlan> PlanNorms(const Model& model, const DecisionInputs& inputs, int opset_before);
 
 struct ReplacedNorm {

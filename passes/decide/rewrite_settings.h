@@ -1,4 +1,4 @@
-// What a caller may choose of a rewrite, as the stages of passes/sequence/rewrite_model.h take it.
+// The choices of a caller for a rewrite, as the stages of passes/sequence/rewrite_model.h take them.
 #ifndef AMP_PASSES_DECIDE_REWRITE_SETTINGS_H_
 #define AMP_PASSES_DECIDE_REWRITE_SETTINGS_H_
 
@@ -31,7 +31,7 @@ struct OpsetChoice {
   int version = 0;  // kFixed
 };
 
-// What is known about the hardware that the model is for.
+// The hardware that the model is for, as far as it is known.
 struct TargetSupport {
   std::string name = "any";
   bool can_run_low = true;  // it has fast kernels for the low type

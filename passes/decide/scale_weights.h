@@ -4,9 +4,9 @@
 //   y = MatMul (x, W)         W of 1e-7    =>   y_scaled = MatMul (x, W * 2^20)   y = Mul (y_scaled, 2^-20)
 //   y = Gemm (x, W, b)        b of 0.1     =>   y = Gemm <alpha: 2^-20> (x, W * 2^20, b)
 //
-// The Mul stays float32, and so does what the rules carry on from there: only what is multiplied is sure to fit into 16
-// bits, and no result is larger than the largest datum. A Gemm takes the power off by its alpha where the result is sure
-// to be of ordinary size, and where 16 bits hold that alpha, which some kernels narrow. Weights that others read too, and
+// The Mul stays float32, and so do the nodes that follow it by the rules: only the product ahead of it is sure to fit
+// into 16 bits, as no result is larger than the largest datum. A Gemm takes the power off by its alpha if the result is
+// sure to be of ordinary size and 16 bits hold that alpha, which some kernels narrow. Weights with other readers, and
 // biases that do not fit once they are multiplied, keep the node float32 as before.
 //
 // By default only tiny weights are scaled, where the data are computed in 16 bits anyway or known to fit: where weights
@@ -30,8 +30,8 @@ struct ScaledWeight {
   std::string how;
 };
 
-// Of the allowed nodes that `decision` leaves float32 for the sake of a constant. Where there was one, the decision has
-// to be made again, with the Muls held. Errors: reading external data.
+// Scales weights of the allowed nodes that `decision` leaves float32 for the sake of a constant. If any was scaled, the
+// decision has to be made again, with the Muls held. Errors: reading external data.
 absl::StatusOr<std::vector<ScaledWeight>> ScaleWeights(Model& model, const Decision& decision,
                                                        const DecisionInputs& inputs);
 

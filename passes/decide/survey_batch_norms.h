@@ -11,7 +11,7 @@
 
 namespace amp {
 
-// Those in neither stay what they are, in whatever type: statistics that callers may override are cast where they are
+// Norms in neither list stay what they are, in any type. Statistics that callers may override are cast where they are
 // used, since float32 nodes between low ones move more bytes than a few casts of vectors.
 struct BatchNorms {
   NodeSet replaceable;                                    // where they become low

@@ -7,7 +7,7 @@
 namespace amp {
 namespace {
 
-// What a run computes or is given, and somebody reads.
+// Whether a run computes or is given the value, and a node reads it.
 bool IsObservable(const Model& model, ValueId id) {
   const Value& value = model.value(id);
   const bool is_given = value.is_graph_input && !value.IsInitializer();

@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-// What is wrong with a constant in the low type; empty for nothing.
+// Returns the fault of a constant in the low type; empty if there is none.
 struct Verdict {
   std::string overflow;  // waived where the constant is a saturating bound
   std::string other;

@@ -33,7 +33,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
                                                  const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options);
 
-// What is wrong with elements that would become a constant operand of that name; empty for nothing.
+// Returns the fault of elements that would become a constant operand of that name; empty if there is none.
 std::string JudgeElements(absl::string_view name, absl::Span<const float> elements, DType low,
                           const ConstantGuardOptions& options);
 

@@ -101,7 +101,7 @@ class DisplacementsGuard {
     return loses_fractions ? Fact{Kind::kDisplaced, all.bound} : Fact{};
   }
 
-  // Of a grid; `otherwise`: where nothing better is known.
+  // Returns a bound of the grid's magnitude; `otherwise` if none is known.
   double Bound(ValueId grid, double otherwise = std::numeric_limits<double>::infinity()) const {
     const Interval range = graph_.ranges().Of(grid);
     return IsBounded(range) ? LargestMagnitude(range) : otherwise;
@@ -132,7 +132,7 @@ class DisplacementsGuard {
     }
   }
 
-  // Of grids alone those that are not exact in the low type.
+  // Among grids that stand alone, only those that are not exact in the low type count.
   void TakeOff(ValueId value, NodeId where) {
     Fact& fact = at(value);
     const bool matters = fact.kind == Kind::kDisplaced || (fact.kind == Kind::kGrid && fact.bound > exact_);

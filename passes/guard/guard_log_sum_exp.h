@@ -4,8 +4,8 @@
 //   e = Exp(x - m); e / ReduceSum(e)                     the softmax: likewise
 //   Log(1 + Exp(x)), Exp(x) / y                          no sum along an axis of exponentials   -> passes
 //
-// Those that a formula of ir/patterns/softmax_pattern.h fits are found by it, whoever else reads what is inside; others,
-// such as sums of sums, from the exponentials on.
+// Expressions that fit a formula of ir/patterns/softmax_pattern.h are found by it, even if their inner values have
+// other readers. Others, such as sums of sums, are found from the exponentials on.
 //
 // A logarithm of a probability near 1 is a small difference of large numbers: the rounding of x - m is all of it.
 // Softmax itself keeps its inside float32 and needs no guard.

@@ -12,7 +12,7 @@
 namespace amp {
 namespace {
 
-// What is around one root, by formula or not.
+// The nodes around one root, whether a formula was recognised or not.
 class Island {
  public:
   Island(const GuardedGraph& graph, NodeId root) : graph_(graph), root_(root) {}
@@ -50,7 +50,7 @@ class Island {
     return is_new && budget_.Spend(count);
   }
 
-  // What was squared, or the value whose difference from its mean it is.
+  // Returns the value that was squared, or the one whose difference from its mean was.
   void AddSquared(ValueId value) {
     value = graph_.Origin(value);
     squared_.push_back(value);

@@ -114,7 +114,7 @@ class PolesGuard {
     }
   }
 
-  // What happens to the distance of the nearer end from a pole outside; empty for nothing of importance.
+  // Returns the fault in the distance of the nearer end from a pole outside; empty if it does no harm.
   std::string Judge(Interval range, const Pole& pole) const {
     const bool is_above = pole.at > range.high;
     if (!is_above && !(pole.at < range.low)) return "";

@@ -6,8 +6,8 @@
 //   Clip(p, 0.01, 0.75) -> 1 - p -> Log        0.75 stays what it is                               -> passes
 //   Clip(p, 1e-5, 1 - 1e-5) -> Mul             nobody is singular at 1                             -> passes
 //
-// What counts is not the constant's own rounding but that of its distance from the pole. Poles are followed backward,
-// through sums and products with constants: Log(1 - p) has one at p = 1.
+// The rounding that counts is that of the constant's distance from the pole, not the constant's own. Poles are followed
+// backward, through sums and products with constants: Log(1 - p) has one at p = 1.
 #ifndef AMP_PASSES_GUARD_GUARD_POLES_H_
 #define AMP_PASSES_GUARD_GUARD_POLES_H_
 

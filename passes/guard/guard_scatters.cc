@@ -10,7 +10,7 @@ namespace {
 
 constexpr absl::string_view kAttribute = "reduction";
 
-// Of the operators that move elements unless this attribute says otherwise, those of which it does.
+// Whether a node that moves elements combines them, as its attribute says.
 bool Combines(const GuardedGraph& graph, NodeId id) {
   return graph.roles(id).Has(Role::kMoves) && graph.node(id).op->copies_where.name == kAttribute &&
          !CopiesElements(graph.model(), id);

@@ -1,7 +1,7 @@
 // Guard "transposed batches": a Transpose that ONNX Runtime's default session does not survive in float16.
 //
-//   Transpose (perm = [1, 0, 2]) ─ MatMul(W)      after recurrent layers, around sequence-first attention   -> stays float32
-//   Transpose (perm = [0, 2, 1]) ─ MatMul(W)      the first axis stays where it is                          -> passes
+//   Transpose (perm = [1, 0, 2]) ─ MatMul(W)   after recurrent layers, sequence-first attention   -> stays float32
+//   Transpose (perm = [0, 2, 1]) ─ MatMul(W)   the first axis stays where it is                   -> passes
 //
 // Its optimiser joins the two in an operator that has no float16 kernel on a processor, and the layout optimiser behind
 // it crashes as it loads the model (1.31 and 1.32, with ORT_ENABLE_ALL). A Cast between the two prevents that, as do

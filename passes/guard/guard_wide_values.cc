@@ -21,7 +21,7 @@ class WideValuesGuard {
   }
 
  private:
-  // What becomes of a wide value.
+  // The ends of the ways of a wide value.
   struct Fate {
     bool is_brought_back = false;  // meets a root, a logarithm, a division
     bool is_multiplied = false;    // meets a product that stays high

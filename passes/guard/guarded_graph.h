@@ -1,4 +1,4 @@
-// What structural guards look at: the model with the role and the class of every node, and the list of their vetoes.
+// The input of structural guards: the model with the role and class of every node, and the list of their vetoes.
 //
 // Guards judge the unpainted graph: values, producers and readers as the file has them, whatever the types, in all
 // scopes. A node of class allow is where the walk of nearly every guard ends: behind it values are 16-bit for a good
@@ -38,7 +38,7 @@ class GuardedGraph {
   const Node& node(NodeId id) const { return model_.node(id); }
   Roles roles(NodeId id) const { return roles_[id]; }
   bool IsAllowed(NodeId id) const { return OpClassOf(id) == OpClass::kAllow; }
-  // Of class infer or clear: runs low or not, as its neighbours have it.
+  // Whether the class is infer or clear, so that the neighbours decide.
   bool IsUndecided(NodeId id) const { return OpClassOf(id) == OpClass::kInfer || OpClassOf(id) == OpClass::kClear; }
   bool IsClear(NodeId id) const { return OpClassOf(id) == OpClass::kClear; }
   // Gives on what it gets: moves elements, or casts from float to float.
@@ -49,7 +49,7 @@ class GuardedGraph {
   bool ReadsElements(const Use& use) const { return use.IsGraphOutput() || !roles(use.node).Has(Role::kReadsShape); }
 
   bool IsConstant(ValueId value) const { return model_.IsConstant(value); }
-  // Of float32 or narrower, or a sequence or optional of whatever.
+  // Whether the value is a float of at most 32 bits, or a sequence or optional of any type.
   bool IsFloat(ValueId value) const;
   bool IsVariable(ValueId value) const { return IsFloat(value) && !IsConstant(value); }
   // Integers of more than 8 bits: counts and indices.
@@ -64,7 +64,7 @@ class GuardedGraph {
   // The states of the bodies of Loop and Scan: what a round leaves, what it found.
   absl::Span<const std::pair<ValueId, ValueId>> States() const { return states_; }
 
-  // What a round of a Loop gives that its node does not pass on: whether to go on.
+  // The conditions that rounds of a Loop compute, whether to go on, which its node does not pass on.
   absl::Span<const ValueId> Conditions() const { return conditions_; }
 
   NodeId Producer(ValueId value) const { return value == kNone ? kNone : model_.value(value).producer; }

@@ -5,8 +5,8 @@
 //   ReduceMean (x * x) + 1e-12                        nobody knows how small the mean is                 -> harmful
 //   Log (MatMul (x, W) + 1e-9)                        is all that counts where the product is zero       -> harmful
 //
-// What counts is the absolute error of the constant, at the scale of what it is added to: the largest of its own
-// elements, and of the weights of the matrix work, or of the scale of the norm, whose result it is added to.
+// The error that counts is the constant's absolute one, measured against the largest of its own elements and of the
+// weights of the matrix work, or of the scale of the norm, whose result it is added to.
 #ifndef AMP_PASSES_GUARD_JUDGE_ADDENDS_H_
 #define AMP_PASSES_GUARD_JUDGE_ADDENDS_H_
 

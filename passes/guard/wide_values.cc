@@ -94,7 +94,7 @@ WideValue WideValues::Widest(const Node& node) const {
   return widest;
 }
 
-// What is known to be small enough, a learnt constant, or the exponent less its maximum.
+// Whether the exponent is known to be small enough: a learnt constant, or a value less its maximum.
 bool WideValues::IsBounded(ValueId exponent) const {
   if (graph_.IsConstant(graph_.Origin(exponent))) return true;
   if (graph_.ranges().Of(exponent).high <= std::log(LargestFinite(graph_.vertices().low()))) return true;

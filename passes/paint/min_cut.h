@@ -30,7 +30,7 @@ class MinCut {
   CutNode AddNode() { return CutNode(num_nodes_++); }
   // Costs `capacity` if `from` is on the source's side and `to` on the sink's. REQUIRES: capacity >= 0.
   void AddArc(CutNode from, CutNode to, int64_t capacity);
-  // What the cut costs; CHECKs that it is the flow. Call once.
+  // Returns the cost of the cut, and CHECKs that it equals the flow. To be called once.
   int64_t Solve();
   // REQUIRES: Solve() was called.
   bool IsOnSourceSide(CutNode node) const { return is_on_source_side_[node]; }

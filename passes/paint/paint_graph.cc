@@ -278,8 +278,9 @@ class Painter {
     }
   }
 
-  // What is computed from results of low operators and from tables, as far as infer and clear lead; not from the
-  // model's inputs alone: nobody knows their range. A group is as one.
+  // Marks vertices that are computed, through infer and clear ones, from results of low operators and from tables.
+  // Vertices computed from the model's inputs alone are not marked, as nobody knows their range. A group counts as one
+  // vertex.
   IdVector<VertexId, bool> ComputedFromLow() {
     IdVector<VertexId, bool> is_computed(paint_.size());
     std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });

@@ -6,8 +6,8 @@
 //   P4 follow          infer with an allowed producer and no denied one (a property of the profile)
 //   P5 clear follows   clear neighbours, both ways
 //   P7 groups          vertices that must match become low together or not at all
-//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself; one that a guard keeps
-//                      float32 only where that gives the same numbers
+//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself; one that a guard
+//                      keeps float32 only if that gives the same numbers
 // (P6 removes impossible vertices, which P1 never adds; P9, the casts, is insert_casts.h.)
 //
 // TensorFlow lets groups agree at the end. Here a group with a member that is denied or cannot change is closed before
@@ -57,8 +57,8 @@ enum class ReasonKind {
 // "seeded", "denied-by-path", ...: the report's stable names.
 absl::string_view ReasonName(ReasonKind kind);
 
-// What an infer vertex lacks for a path between two allowed ones: one ahead of it or, where there is one, one behind
-// it.
+// The end that an infer vertex lacks for a path between two allowed ones: one ahead of it or, if that is there, one
+// behind it.
 enum class MissingEnd { kUnknown, kAhead, kBehind };
 
 struct PaintReason {
@@ -89,7 +89,7 @@ struct PaintOptions {
   bool target_can_run = true;  // the target has fast kernels for the low type
 };
 
-// What painting needs to know about each node.
+// The facts about each node that painting needs.
 struct NodeTraits {
   OpClass op_class = OpClass::kUnlisted;
   bool processed = true;

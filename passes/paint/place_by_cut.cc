@@ -21,7 +21,7 @@ constexpr size_t kManyReaders = 256;
 constexpr int64_t kScale = 16;         // costs are in sixteenths of a byte,
 constexpr int64_t kRoundingPrice = 1;  // so that a rounding costs less than any byte
 
-// What a value costs by the types of its producer and its readers.
+// The cost of a value, by the types of its producer and its readers.
 struct ValueTerm {
   std::optional<CutNode> producer;  // none: it is there in whatever type is wanted
   std::vector<CutNode> readers;     // each once
@@ -78,7 +78,7 @@ class Placer {
  private:
   bool IsLow(CutNode node) const { return cut_.IsOnSourceSide(node); }
 
-  // What the node would move less if its ports were low.
+  // Returns the bytes that the node would move less if its ports were low.
   void CountTraffic(NodeId id) {
     const Node& node = model_.node(id);
     int64_t written = 0;

@@ -5,17 +5,17 @@
 //   c = Relu(b)          free
 //   d = Softmax(c)       float32     -> both are low
 //
-// What a vertex costs is what its node reads and writes through the ports that it types, in either type; what a value
-// costs is one cast per direction, read and written, however many read it; what a constant costs is its bytes in the
-// types that its readers want, an eighth of them, since they are loaded once for many runs. A price per rounding, less
-// than one byte, keeps float32 what gains nothing.
+// A vertex costs the bytes that its node reads and writes, in either type, through the ports that it types. A value
+// costs one cast per direction, read and written, however many read it. A constant costs an eighth of its bytes in the
+// types that its readers want, since it is loaded once for many runs. A price per rounding, less than one byte, keeps
+// float32 what gains nothing.
 //
 // A value that more than 256 vertices read has its casts for nothing.
 //
 // Two types, costs of vertices and of pairs: a minimum cut (min_cut.h) finds the best of all assignments. A value takes
 // two auxiliary nodes, so that its cast is paid once for all readers. Must-match groups are one node.
 //
-// Sizes that are not known are guessed (traffic.h). Ideas: project selection (Picard 1976); PyTorch's min-cut partitioner.
+// Unknown sizes are guessed (traffic.h). Ideas: project selection (Picard 1976); PyTorch's min-cut partitioner.
 #ifndef AMP_PASSES_PAINT_PLACE_BY_CUT_H_
 #define AMP_PASSES_PAINT_PLACE_BY_CUT_H_
 
@@ -26,7 +26,7 @@
 
 namespace amp {
 
-// What is settled before. A group has one side.
+// The side of a vertex, if it is settled beforehand. All vertices of a group have one side.
 enum class Side : uint8_t {
   kFree,
   kLow,
@@ -36,9 +36,10 @@ enum class Side : uint8_t {
 
 struct Placement {
   IdVector<VertexId, bool> low;
-  // Of a free vertex: how many bytes more would be moved if it, with its group, had the other type. Never negative.
+  // For each free vertex, the bytes that would be moved in addition if it, with its group, had the other type. Never
+  // negative.
   IdVector<VertexId, int64_t> gain;
-  // What the whole placement costs, in bytes, and what it would cost with all free vertices in float32.
+  // The cost of the whole placement in bytes, and its cost with all free vertices in float32.
   int64_t cost = 0, cost_high = 0;
   bool knows_all_sizes = true;
 };

@@ -73,7 +73,7 @@ void Traffic::Agree(const Node& node) {
   (a.num_unknown < b.num_unknown ? b : a) = a.num_unknown < b.num_unknown ? a : b;
 }
 
-// What it gives is as much as all that it reads, where that is known as well.
+// The node's output is as large as all its inputs together, if those are known as well.
 void Traffic::AddUp(const Node& node) {
   const ValueId to = node.Output(0);
   if (!node.Has(Role::kJoins) || to == kNone || model_.value(to).dtype != DType::kFloat32) return;

@@ -22,7 +22,7 @@ class Traffic {
 
   // 0 of what is not float32.
   int64_t Elements(ValueId value) const { return sizes_[value].elements; }
-  // What moves when a node of that scope moves so many elements, during a run of the model; at most 2^38.
+  // Returns the bytes that a run of the model moves if a node of that scope moves so many elements; at most 2^38.
   int64_t Bytes(int64_t elements, int64_t bytes_per_element, GraphId scope) const;
   // Whether no size had to be guessed.
   bool knows_all_sizes() const { return knows_all_; }

@@ -1,4 +1,4 @@
-// What the painting pass colours: one vertex per (node, type variable), not one per node.
+// The graph that the painting pass colours: one vertex per (node, type variable), not one per node.
 //
 //   y = Greater(a, b)     ports a, b : vertex (Greater, T)      port y : vertex (Greater, T1), always bool
 //   r = Resize(x, scales) ports x, r : vertex (Resize, T1)      scales : vertex (Resize, tensor(float)), unchangeable
@@ -17,8 +17,8 @@
 // Values that no Cast can convert, sequences and optionals, put producer and readers into one group; one that crosses
 // the border of the graph is pinned. Subgraphs of other operators have no vertices.
 //
-// A BatchNormalization's scale, shift and statistics form a group with its input, if they are to have its type. One that
-// is about to be replaced has the vertex of what would take its place, and they have none.
+// A BatchNormalization's scale, shift and statistics form a group with its input, if they are to have its type. A norm
+// that is about to be replaced has the vertex of its replacement; its scale, shift and statistics have none.
 //
 // The vertices are those of TensorFlow's auto_mixed_precision, which knows them as NodeTypeId; its groups come from
 // Merge nodes and from the clusters of TensorList operators.

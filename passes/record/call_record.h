@@ -1,5 +1,6 @@
-// What a rewrite leaves in the model's metadata when rules for functions or calls decided, whose nodes are inlined by
-// it: a second run knows by that which nodes came from which function, and decides as the first one did.
+// The record of inlined calls in the model's metadata. A rewrite leaves it if rules for functions or calls decided
+// about nodes that it inlined. A second run knows by it which nodes came from which function, and decides as the first
+// one did.
 //
 //   metadata_props["amp.calls"] = {"v":1,"calls":[{"label":"call","function":["my.domain","Block"],
 //       "facts":{},"nodes":["call/mm","call/Relu#0"]}],"copies":{"my.domain::Block_low":["my.domain","Block"]}}

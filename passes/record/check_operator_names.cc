@@ -17,7 +17,7 @@ namespace {
 
 using Name = std::pair<std::string, std::string>;  // domain, operator
 
-// What the model itself knows.
+// The names of functions and nodes in the model.
 struct ModelNames {
   std::set<Name> functions, nodes;
 
@@ -44,7 +44,7 @@ Complaint CheckListed(const ForeignOperator& listed, const ModelNames& model, co
                                             : suggestion),
             true};
   }
-  // What no signature describes stays float32 anyway.
+  // Operators without a signature stay float32 anyway.
   if (listed.op_class == OpClass::kDeny || listed.op_class == OpClass::kUnlisted) return {};
   return {absl::StrCat(listed.origin, ": '", Shown(name), "' has no signature, so it stays as it is; to say what it ",
                        "takes and gives: --op-signature '", Shown(name), "(T...) -> T'")};

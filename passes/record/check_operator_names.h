@@ -22,8 +22,8 @@ class ModelProto;
 
 namespace amp {
 
-// What a name is that neither ONNX, nor a signature, nor the model has: a warning or an error. kRefuseAbsent: so is an
-// operator that a flag puts on a list and the model has no node of.
+// The treatment of names that neither ONNX, nor a signature, nor the model has: a warning or an error. kRefuseAbsent:
+// it is also an error if a flag puts an operator on a list and the model has no node of it.
 enum class UnknownNames { kWarn, kRefuse, kRefuseAbsent };
 
 // One warning for each such name. `model` as it is in the file, before functions are inlined. Error but with

@@ -1,4 +1,4 @@
-// JSON that this program keeps in a model's metadata. Files are edited: its text is as little to be trusted as they are.
+// JSON that this program keeps in a model's metadata. Users edit files, so the text is not to be trusted.
 #ifndef AMP_PASSES_RECORD_METADATA_JSON_H_
 #define AMP_PASSES_RECORD_METADATA_JSON_H_
 

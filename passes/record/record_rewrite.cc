@@ -49,7 +49,8 @@ void RewriteRecorder::Begin(const Model& model, const InlinedFunctions* inlined)
   }
 }
 
-// What `value` was before any cast of ours and copy by earlier rewrites: a cast's input stays known when it is erased.
+// Returns the value ahead of all casts and copies that earlier rewrites made. A cast's input stays known when the cast
+// is erased.
 ValueId RewriteRecorder::BeforeOurs(const Model& model, ValueId value) const {
   while (value != kNone && ours_.contains(model.value(value).producer)) {
     value = model.node(model.value(value).producer).Input(0);
@@ -186,7 +187,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
     cast.source = seen.source;
     cast.source_name = seen.source_name;
   }
-  // Those that stood when an earlier rewrite led their readers or themselves past them, and are gone now.
+  // Casts that an earlier rewrite bypassed and left in the graph, and that are gone now.
   for (size_t i = 0; i < known.size(); ++i) {
     const auto stands_on_it = [&](const Use& use) {
       if (use.IsGraphOutput() || !model.node(use.node).erased) return false;

@@ -1,7 +1,7 @@
 // Watches a rewrite and writes into the model what it did (rewrite_record.h).
 //
-// What a rewrite changes follows from the ids that it touched, but for the user's casts that folding bypassed: those
-// are found by looking at all readers of the user's casts before and after.
+// The changes of a rewrite follow from the ids that it touched, except for the user's casts that folding bypassed.
+// Those are found by comparing all readers of the user's casts before and after.
 //
 //   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first, and MatMul read it
 #ifndef AMP_PASSES_RECORD_RECORD_REWRITE_H_
@@ -24,8 +24,8 @@ namespace amp {
 
 class RewriteRecorder {
  public:
-  // Of the model as it came, before initializers are frozen and the opset is lifted. `inlined`: what had happened to it
-  // already; may be null. Forgets the model before, if there was one.
+  // Begins with the model as it came, before initializers are frozen and the opset is lifted, and forgets the model
+  // before it. `inlined`: the functions that were inlined already; may be null.
   void Begin(const Model& model, const InlinedFunctions* inlined);
   // A node that something else took the place of.
   void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }

@@ -76,7 +76,7 @@ class RecordWriter {
   const Reason& obstacle() const { return obstacle_; }
 
  private:
-  // What names something that is gone is counted instead.
+  // Entries that name something that is gone are counted instead.
   template <typename Entries, typename Describe>
   OrderedJson List(const Entries& entries, Describe describe) {
     OrderedJson json = OrderedJson::array();
@@ -160,7 +160,8 @@ class RecordWriter {
     return nullptr;
   }
 
-  // Of a graph: 0 for the main graph, else its position in the table, from 1 on. As deep as graphs are nested.
+  // Returns the number of a graph: 0 for the main graph, else its position in the table, from 1 on. Takes time in
+  // proportion to how deep graphs are nested.
   int Number(GraphId graph) {
     if (graph == kMainGraph) return 0;
     if (const auto it = numbers_.find(graph); it != numbers_.end()) return it->second;

@@ -1,4 +1,4 @@
-// What a rewrite did to a model, kept in the model, so that it can be taken back (undo_rewrite.h).
+// The record of a rewrite, kept in the model, so that it can be taken back (undo_rewrite.h).
 //
 //   metadata_props["amp.rewrite"] = {"v":2,"types":["float16"],"opset":17,"ir":8,"casts":["x_to_float16"],
 //                                    "narrowed":["w",["w",1]],"copies":[["b_float16","b"]],"inputs":["x"],
@@ -71,7 +71,7 @@ struct RewriteRecord {
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model);
-// Whether an earlier rewrite left one that can be read. Taking that back puts constants in the place of their low copies.
+// Whether an earlier rewrite left a record that can be read. Taking it back replaces low copies by the constants.
 bool HasRecord(const Model& model);
 // Why the model cannot hold this record, which is then not in it. An entry of that key that is no record
 // is somebody else's: writing and removing leave it as it is.

@@ -1,4 +1,4 @@
-// What a rewrite changed, as a line diff over nodes and initializers.
+// The changes of a rewrite, as a line diff over nodes and initializers.
 //
 //   - MatMul_3: MatMul(x:float32[1,64], W:float32[64,64]) -> y:float32[1,64]
 //   + x_to_float16: Cast(x:float32[1,64]) -> x_to_float16:float16[1,64]

@@ -193,7 +193,7 @@ class Explainer {
     return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
   }
 
-  // What keeps a vertex float32, in two or three words: "is denied".
+  // Returns the reason why a vertex is float32, in two or three words: "is denied".
   std::string InBrief(VertexId v) const {
     const PaintReason& reason = paint_[v].reason;
     if (paint_[v].low) return "is low for the sake of its norm's types alone";
@@ -206,7 +206,7 @@ class Explainer {
     return absl::StrCat("stays float32: ", reason.detail.empty() ? ReasonName(reason.kind) : reason.detail);
   }
 
-  // Of an infer node that is not on a path between two allowed ones.
+  // Explains an infer node that is not on a path between two allowed ones.
   std::string WhyNotBetween(const PaintReason& reason) const {
     if (reason.missing == MissingEnd::kUnknown) return "infer: not on a path between two allowed operators";
     const bool is_behind = reason.missing == MissingEnd::kBehind;
@@ -228,7 +228,7 @@ class Explainer {
     return std::string(ReasonName(reason.kind));
   }
 
-  // What the other type would cost.
+  // Returns a phrase on the cost of the other type.
   std::string Traffic(VertexId v, absl::string_view other) const {
     const PaintReason& reason = paint_[v].reason;
     if (model_.node(graph_[v].node).Has(Role::kReadsShape)) return "reads no element: has the type of what it reads";

@@ -1,4 +1,4 @@
-// What the user could change about the model to get more out of 16 bits. For the report alone; decides nothing.
+// Hints for the user: changes of the model that would get more out of 16 bits. For the report; they decide nothing.
 //
 //   2 of 36 low matrix operators have sizes that waste Tensor Cores (neither a multiple of 8 nor, under 256, a power of
 //   two): K = 30522 in 2 MatMul (head, ...; pad to 30528)

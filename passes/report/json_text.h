@@ -23,7 +23,7 @@ class JsonText {
   // A list or an object begins, with '[' or '{', and ends.
   void Open(char bracket);
   void Close(char bracket);
-  // What comes next belongs to this key.
+  // Begins a member with this key; the next value belongs to it.
   void Key(absl::string_view key);
 
   // A number, a truth value, a string, which need not be UTF-8, or null.

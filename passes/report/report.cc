@@ -209,7 +209,7 @@ std::string SpecialisedText(const Report& report) {
   return absl::StrCat(made, "; ", report.original_calls, " back to the original function");
 }
 
-// Of casts at run time that a flag would spare; "" where they are few beside the others.
+// A clause on casts at run time that a flag would spare; "" if they are few beside the others.
 std::string OverridableClause(const Report& report) {
   constexpr size_t kFew = 10;  // one of so many
   const size_t count = report.num_casts_of_overridable;
@@ -231,7 +231,7 @@ std::string NanClause(const Report& report) {
                       others == 0 ? "" : absl::StrCat(", and so have ", others, " more"));
 }
 
-// What became of nodes, casts and weights.
+// Summarises nodes, casts and weights.
 std::string EditsText(const Report& report) {
   std::string text;
   if (!report.replaced.empty()) text += "\nreplaced\n";

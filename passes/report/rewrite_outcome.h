@@ -1,4 +1,4 @@
-// What a rewrite gives, and what taking one back gives.
+// The result of a rewrite, and of taking one back.
 #ifndef AMP_PASSES_REPORT_REWRITE_OUTCOME_H_
 #define AMP_PASSES_REPORT_REWRITE_OUTCOME_H_
 

@@ -57,7 +57,7 @@ bool IsRecorded(const Model& model, const std::string& type) {
   return record.ok() && record->has_value() && absl::c_linear_search((*record)->types, type);
 }
 
-// Of a model whose operators may all be in functions: what it has beside their calls says little.
+// A clause on a model whose operators may all be in functions, so that the nodes beside their calls say little.
 std::string BesideCalls(const Report& report) {
   std::vector<const NodeReport*> calls;
   for (const NodeReport& node : report.nodes) {

@@ -14,7 +14,7 @@ namespace amp {
 
 class ReportWriter {
  public:
-  // What the model is before any edit; its types are inferred.
+  // The model before any edit; its types are inferred.
   void Begin(const Model& model, DType low, const std::string& target);
   // Nodes that something else has taken the place of, before those that are left are explained.
   void AddReplaced(const std::vector<ReplacedNode>& replaced) {

@@ -1,6 +1,5 @@
-// The steps of a rewrite from the model as it came to the one that is decided on: what the decision needs is done to the
-// model first, and where the decision asks for more (another opset, something else in the place of nodes), it is made
-// again.
+// The steps of a rewrite up to its decision. First the model is edited as the decision needs it. If the decision asks
+// for more, such as another opset or replaced nodes, the edits are made and the decision is made again.
 #ifndef AMP_PASSES_SEQUENCE_MAKE_DECISION_H_
 #define AMP_PASSES_SEQUENCE_MAKE_DECISION_H_
 

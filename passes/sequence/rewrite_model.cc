@@ -157,8 +157,8 @@ absl::Status UnifyOpsets(RewriteState& state) {
   return absl::OkStatus();
 }
 
-// Whether the vertex is float32 for want of the low type at the model's opset alone. Signatures of other domains are the
-// same at every opset.
+// Whether the vertex is float32 only because its operator lacks the low type at the model's opset. Signatures of other
+// domains are the same at every opset.
 bool WaitsForOpset(const Model& model, const Decision& decision, VertexId v) {
   if (decision.paint[v].reason.kind != ReasonKind::kSchemaForbids) return false;
   const Node& node = model.node(decision.graph[v].node);

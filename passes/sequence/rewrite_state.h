@@ -1,4 +1,4 @@
-// What the stages of a rewrite hand on (passes/sequence/rewrite_model.h).
+// The state that the stages of a rewrite hand on (passes/sequence/rewrite_model.h).
 #ifndef AMP_PASSES_SEQUENCE_REWRITE_STATE_H_
 #define AMP_PASSES_SEQUENCE_REWRITE_STATE_H_
 
@@ -72,7 +72,7 @@ struct RewriteState {
   RewriteOutcome outcome;
 
   Model& model() { return *graph; }
-  // What is to be turned into functions again; null for nothing.
+  // The nodes that are to become functions again; null if there are none.
   const InlineOrigins* origins() const { return inlined.origins.get(); }
 };
 

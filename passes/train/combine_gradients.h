@@ -1,5 +1,4 @@
-// What becomes of gradients between the finite check and the optimizer: the mean over several steps, and a bound on
-// their norm.
+// Edits gradients between the finite check and the optimizer: takes the mean over several steps, and bounds their norm.
 #ifndef AMP_PASSES_TRAIN_COMBINE_GRADIENTS_H_
 #define AMP_PASSES_TRAIN_COMBINE_GRADIENTS_H_
 

@@ -21,7 +21,7 @@ constexpr size_t kMostOfPath = 12;  // nodes that a message names
 
 bool IsFloat(DType type) { return LargestFinite(type) > 0 && BitsPerElement(type) >= 16; }
 
-// What the rules will be asked, before anything is written: the part of the graph between the loss and `of`.
+// The part of the graph between the loss and `of`, found before anything is written.
 class Way {
  public:
   Way(const Model& model, ValueId loss, absl::Span<const ValueId> of)
@@ -141,7 +141,7 @@ class Way {
     return false;
   }
 
-  // What a rule relies on, of a model that nobody vouches for.
+  // Checks what rules rely on, as the model comes from anywhere.
   bool HasOperands(const Node& node, const GradientRule& rule) const {
     if (node.Output(0) == kNone) return false;
     if (!rule.domain.empty()) return node.Input(0) != kNone && node.Input(1) != kNone;
@@ -309,7 +309,7 @@ absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, Value
     }
     gradients.push_back(gradient.value());
   }
-  // Inference does not look into functions, and loses shapes on the way; it takes what is stated where it knows nothing.
+  // Inference does not look into functions, and loses shapes there. If it knows nothing, it takes the stated types.
   const DType type_of_loss = model.value(loss).dtype;
   const auto shape_of_loss = ShapeOf(model, loss);
   const auto state_types = [&] {

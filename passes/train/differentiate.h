@@ -21,16 +21,16 @@ namespace amp {
 inline constexpr int kOldestTrainableOpset = 13;
 inline constexpr int kOpsetOfAllRules = 16;  // what some rules need: scatters that add
 
-// The gradient of `loss`, which has one element, times `seed`, a scalar: one value for each of `of`, of its shape and type. `of`
-// are values of the main graph: initializers, inputs, outputs of nodes. What is added stands at the end of the graph,
-// and its types are inferred. REQUIRES: types are inferred; model-local functions are inlined (PrepareForTraining).
-// Errors, nothing edited: kDataLoss for an operator without a rule, with the path to it from the loss, for control flow
-// on that path, and for one of `of` that the loss does not depend on. Errors of a rule (a shape that has to be known)
-// leave a model that is of no use. Linear in the nodes.
+// Adds the gradient of `loss`, which has one element, times `seed`, a scalar. Returns one value for each of `of`, of
+// its shape and type. `of` are values of the main graph: initializers, inputs, outputs of nodes. The new nodes stand at
+// the end of the graph, and their types are inferred. REQUIRES: types are inferred; model-local functions are inlined
+// (PrepareForTraining). Errors, nothing edited: kDataLoss for an operator without a rule, with the path to it from the
+// loss, for control flow on that path, and for one of `of` that the loss does not depend on. Errors of a rule (a shape
+// that has to be known) leave a model that is of no use. Linear in the nodes.
 absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of);
 
-// Those of `of` that the loss depends on, in their order: of the weights of a model with several outputs, the ones that
-// a loss of one output can train. Rules, and control flow on the way, are not looked at.
+// Returns the values of `of` that the loss depends on, in their order. In a model with several outputs these are the
+// weights that a loss of one output can train. Rules, and control flow on the way, are not looked at.
 std::vector<ValueId> ReachedFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of);
 
 }  // namespace amp

@@ -23,7 +23,7 @@ std::vector<std::string> NamesOf(const Model& model, absl::Span<const ValueId> v
   return names;
 }
 
-// What nodes and callers give, the last first.
+// The names of values of nodes and callers that fit, the last first.
 std::vector<std::string> NamesThatFit(const Model& model, const std::function<bool(ValueId)>& fits) {
   std::vector<ValueId> values = model.graph(kMainGraph).inputs;
   for (const NodeId node : model.NodesInOrder(kMainGraph)) {

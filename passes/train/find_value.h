@@ -11,14 +11,15 @@
 
 namespace amp {
 
-// What a flag takes, for its error message.
+// The values that a flag takes, for its error message.
 struct WantedValue {
   absl::string_view what = "a tensor";
   std::function<bool(ValueId)> fits;  // those are suggested, from the last on; nothing: the model's outputs are
 };
 
-// Of the main graph. kInvalidArgument: "--logits 'lgits': expected the name of a tensor, found none called that; did you
-// mean 'logits'?", with the outputs of a node of that name, or with what fits where nothing is close.
+// Finds a value of the main graph. Errors: kInvalidArgument: "--logits 'lgits': expected the name of a tensor, found
+// none called that; did you mean 'logits'?", with the outputs of a node of that name, or with values that fit if
+// nothing is close.
 absl::StatusOr<ValueId> FindNamedValue(const Model& model, const std::string& name, absl::string_view flag,
                                        const WantedValue& wanted = {});
 

@@ -8,7 +8,7 @@
 
 namespace amp {
 
-// Of the main graph. Types are to be inferred again. Linear in the nodes.
+// Edits the main graph. Types have to be inferred again. Linear in the nodes.
 void GiveMasks(Model& model);
 
 }  // namespace amp

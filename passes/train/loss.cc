@@ -21,7 +21,7 @@ namespace {
 
 constexpr absl::string_view kSameElements[] = {"Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
 
-// What is compared with the labels, and the axis along which its classes are.
+// The value that is compared with the labels, and the axis of its classes.
 struct Prediction {
   ValueId output = kNone;  // of the model, or the value that was named
   Term term;               // the logits; for mse the output
@@ -129,7 +129,7 @@ class LossWriter {
     return absl::StrCat(lacks_type ? ", of unknown type from " : ", of unknown rank from ", where, " on");
   }
 
-  // What goes into a softmax that gives the output, with nothing behind it but operators that keep elements and order.
+  // Finds the input of the softmax that gives the output, if only operators that keep elements and order are behind it.
   absl::Status FindLogits(Prediction& prediction) {
     ValueId value = prediction.output;
     bool is_reshaped = false;

@@ -29,11 +29,11 @@ struct Loss {
   ValueId logits = kNone;  // what the loss reads: of a model that ends in a softmax, what goes into that
 };
 
-// Softmax cross-entropy: -log(softmax(logits)[label]), mean over all labels. A Softmax or LogSoftmax at the model's end
-// is not read, nor are Identity, Cast and Reshape behind it: the loss works on what goes into it, without the rounding of
-// the detour. Labels outside [0, C) make the loss and every gradient NaN. Logits of -inf (masked classes) do no harm
-// as long as they are not the label's own. An empty batch has loss 0 and gradients 0.
-// Errors: kInvalidArgument for names that are not there, kDataLoss for a model that the loss does not fit.
+// Adds the softmax cross-entropy: -log(softmax(logits)[label]), mean over all labels. A Softmax or LogSoftmax at the
+// model's end is not read, nor are Identity, Cast and Reshape behind it: the loss reads the Softmax's input, without
+// the rounding of the detour. Labels outside [0, C) make the loss and every gradient NaN. Logits of -inf (masked
+// classes) do no harm as long as they are not the label's own. An empty batch has loss 0 and gradients 0. Errors:
+// kInvalidArgument for names that are not there, kDataLoss for a model that the loss does not fit.
 absl::StatusOr<Loss> AddLoss(Model& model, const LossOptions& options);
 
 }  // namespace amp

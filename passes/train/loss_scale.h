@@ -1,7 +1,7 @@
 // The loss scale of a step: a number that the loss is multiplied by, so that gradients do not vanish in 16 bits, and
 // that gradients are divided by again. A dynamic one finds itself; from one step to the next:
 //
-//   all gradients finite   good_steps + 1; at the interval: scale * growth, unless that passes the cap, and good_steps 0
+//   all gradients finite   good_steps + 1; at the interval: scale * growth, unless beyond the cap, and good_steps 0
 //   else                   scale * backoff, at least the floor; good_steps 0; the step is skipped
 //
 // The decision uses this step's gradients, after they were divided; the new scale acts from the next step on. The rule

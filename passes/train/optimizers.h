@@ -1,10 +1,10 @@
-// What an optimizer makes of a weight and its gradient, as calls of ai.amp functions in float32.
+// The update of a weight by its gradient, as calls of ai.amp functions in float32.
 //
 //   sgd       w - rate * g
-//   momentum  v' = momentum * v - rate * g;  w + v'                                   nesterov: w + momentum * v' - rate * g
+//   momentum  v' = momentum * v - rate * g;  w + v'           nesterov: w + momentum * v' - rate * g
 //   rmsprop   v' = rho * v + (1 - rho) * g^2;  w - rate * g / sqrt(v' + epsilon)
 //   adam      m' = m + (1 - beta1) * (g - m);  v' = v + (1 - beta2) * (g^2 - v)
-//             w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m' / (sqrt(v') + epsilon)       t: updates done, this one too
+//             w - rate * sqrt(1 - beta2^t) / (1 - beta1^t) * m' / (sqrt(v') + epsilon)   t: updates done, with this one
 //   adamw     adam of w - rate * weight_decay * w
 //
 // The forms are those of Keras 3. A call does one weight; where steps can be skipped, the function is another one,

@@ -12,11 +12,11 @@
 
 namespace amp {
 
-// Inlines model-local functions (not those of domain ai.amp), lifts the model to kOpsetOfAllRules, at least to
-// kOldestTrainableOpset, where it is older, and puts the bodies of schemas in the place of operators that have one and no rule of their own; every Dropout
-// that trains gets its output of the mask. Ids of the old
-// model mean nothing in the one that comes back, names stay; its types are inferred. `signatures`: those of Model::Create. Errors: those of inlining;
-// kPermissionDenied where an operator cannot be lifted.
+// Inlines model-local functions (not those of domain ai.amp), lifts an older model to kOpsetOfAllRules, at least to
+// kOldestTrainableOpset, and replaces operators without a rule by the bodies of their schemas, if they have one. Every
+// Dropout that trains gets its output of the mask. Returns a new model, in which the old one's ids mean nothing and
+// names stay; its types are inferred. `signatures`: those of Model::Create. Errors: those of inlining;
+// kPermissionDenied if an operator cannot be lifted.
 absl::StatusOr<std::unique_ptr<Model>> PrepareForTraining(
     std::unique_ptr<Model> model, const std::shared_ptr<const OpSignatures>& signatures = nullptr,
     const Limits& limits = {});

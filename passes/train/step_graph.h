@@ -28,9 +28,9 @@ class StepGraph {
 
   // A new input with a default; `name` is made unique. `tensor`: on the model's arena, without a name.
   ValueId AddDefault(absl::string_view name, onnx::TensorProto* tensor);
-  // The same, which a step gives its next value.
+  // Adds an input with a default whose next value the step computes; `name` is made unique.
   ValueId AddState(absl::string_view name, onnx::TensorProto* tensor, StateKind kind);
-  // The same of an initializer that the model has.
+  // Makes an initializer of the model a state.
   void AdoptState(ValueId initializer, StateKind kind);
   // REQUIRES: `next` is no graph output. It has the state's type from now on.
   void SetNext(ValueId state, ValueId next);
@@ -40,7 +40,7 @@ class StepGraph {
                             const NewAttributes& attributes = {});
   ValueId CallLike(ValueId like, absl::string_view function, std::vector<ValueId> inputs,
                    const NewAttributes& attributes = {});
-  // The same as a scalar of another type.
+  // Calls a function whose result is a scalar of this type.
   ValueId CallScalar(DType type, absl::string_view function, std::vector<ValueId> inputs,
                      const NewAttributes& attributes = {});
   void SetScalarType(ValueId value, DType type);

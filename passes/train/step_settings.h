@@ -1,4 +1,4 @@
-// What a caller may choose of a step graph. Checked already: numbers are in their ranges.
+// The choices of a caller for a step graph. Numbers have been checked to be in their ranges.
 #ifndef AMP_PASSES_TRAIN_STEP_SETTINGS_H_
 #define AMP_PASSES_TRAIN_STEP_SETTINGS_H_
 
@@ -33,8 +33,8 @@ struct LossScaleSettings {
   double growth = 2, backoff = 0.5, min = 1, max = 16777216;
   bool finite_check = false;         // skip steps with a gradient that is not finite, without a scale too
   bool count_skipped_steps = false;  // the global step counts them too
-  // A serialized FunctionProto (scale, good_steps, finite) -> (next scale, next good_steps) instead of the rule that the
-  // numbers above describe; "": that rule. Of kDynamic.
+  // For kDynamic: a serialized FunctionProto (scale, good_steps, finite) -> (next scale, next good_steps) that replaces
+  // the rule that the numbers above describe; "": that rule.
   std::string function;
 
   bool ChecksGradients() const { return kind == LossScaling::kDynamic || finite_check; }

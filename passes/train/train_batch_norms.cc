@@ -63,7 +63,7 @@ class Trainer {
     return model_.node(copy).Output(0);
   }
 
-  // The same node with three outputs.
+  // Replaces the node by one with three outputs.
   NodeId Replace(NodeId norm) {
     const ValueId output = model_.node(norm).Output(0);
     const std::string public_name = model_.value(output).name, name(model_.node(norm).name());

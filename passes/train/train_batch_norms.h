@@ -19,8 +19,8 @@ struct RunningStatistic {
   ValueId state = kNone, next = kNone;
 };
 
-// Adds the states; their next values are the caller's to set. REQUIRES: opset 14 or newer. The types of what it makes are
-// for inference to find. Error, kDataLoss: statistics that are no float32 initializer, or that two nodes would change.
+// Adds the states; the caller sets their next values. REQUIRES: opset 14 or newer. Types of new values have to be
+// inferred. Error, kDataLoss: statistics that are no float32 initializer, or that two nodes would change.
 absl::StatusOr<std::vector<RunningStatistic>> TrainBatchNorms(StepGraph& step,
                                                               const absl::flat_hash_set<ValueId>& trained);
 

@@ -15,9 +15,9 @@
 
 namespace amp {
 
-// Initializers of the main graph, in its order, of a float type, that some operand is read as which is learnt as a rule;
-// a single number that is added or multiplied is none, but for a vector of one behind a product. Those that the graph
-// lists as inputs too are among them.
+// Returns the float initializers of the main graph, in its order, that some node reads as an operand that is usually
+// learnt. A single number that is added or multiplied is not among them, except a vector of one element behind a
+// product. Initializers that the graph also lists as inputs are.
 std::vector<ValueId> DefaultTrainable(const Model& model);
 
 // The default without what a glob of `freeze` names; or, with globs in `trainable`, what those name (floating-point

@@ -37,7 +37,7 @@ OrZero (condition, value) => (chosen) {
   chosen = Where (condition, value, zero)
 })";
 
-// What a training graph consists of, as far as a loss scale is concerned.
+// The parts of a training graph that a loss scale concerns.
 struct TrainingGraph {
   std::vector<ValueId> seeds;      // initializers that gradients begin with
   std::vector<NodeId> beginnings;  // nodes whose first result gradients begin with
@@ -215,7 +215,7 @@ class Wrapper {
   std::vector<StepState> states_;  // that the graph had
 };
 
-// The same model made anew, in whose message calls stand behind what they read and in front of what reads them.
+// Returns the model made anew, with calls in order: behind the nodes that they read, ahead of their readers.
 absl::StatusOr<std::unique_ptr<Model>> InOrder(std::unique_ptr<Model> model,
                                                std::shared_ptr<const OpSignatures> signatures, const Limits& limits) {
   AMP_ASSIGN_OR_RETURN(model, InlineByMode(std::move(model), FunctionMode::kKeep, signatures, limits));
@@ -224,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Model>> InOrder(std::unique_ptr<Model> model,
   return InlineByMode(std::move(model), FunctionMode::kKeep, std::move(signatures), limits);
 }
 
-// Of a graph that is a whole step; as a line.
+// Adds the loss scale to a graph that is a whole step. Returns a line that describes it.
 absl::StatusOr<std::string> WrapGraph(Model& model, const WrapSettings& settings) {
   AMP_RETURN_IF_ERROR(CheckUnscaled(model));
   AMP_ASSIGN_OR_RETURN(const TrainingGraph graph, Survey(model, settings));

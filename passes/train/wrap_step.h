@@ -1,5 +1,5 @@
-// A loss scale for a graph that has gradients already: what goes into them is multiplied by the scale, what comes out is
-// divided by it, and what optimizers make of them is taken only if all are finite.
+// Adds a loss scale to a graph that has gradients already. The seed of the gradients is multiplied by the scale, the
+// gradients are divided by it, and the optimizers' results are taken only if all gradients are finite.
 //
 //   loss_grad = 1  ─ backward ─ dw ─ SGD (w, .) ─ w_updated
 //   scale          ─ backward ─ dw ─ unscale ─ SGD (w, .) ─ finite ? . : w ─ w_updated
@@ -9,9 +9,9 @@
 //   its lack    the gradient of a loss that takes none: what it gives is scaled
 //   a Gradient  of ai.onnx.preview.training: the loss that it names is scaled
 // In a model with training_info the step is the main graph and the algorithm's together, of which the algorithm's part
-// changes. What is missing is listed; nothing is guessed. The states are those of MakeStep: amp.loss_scale and amp.good_steps; weights
-// and slots that the graph updates are listed with them, and are inputs with defaults: their low copies are made in
-// every step.
+// changes. Missing parts are listed; nothing is guessed. The states are those of MakeStep, amp.loss_scale and
+// amp.good_steps. Weights and slots that the graph updates are listed with them, and are inputs with defaults: their
+// low copies are made in every step.
 #ifndef AMP_PASSES_TRAIN_WRAP_STEP_H_
 #define AMP_PASSES_TRAIN_WRAP_STEP_H_
 

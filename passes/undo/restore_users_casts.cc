@@ -84,7 +84,7 @@ class Restorer {
   ValueId Make(ValueId source, const Cast& cast, const Cast& first) {
     const NodeId producer = model_.value(source).producer;
     if (producer != kNone && model_.node(producer).erased) return kNone;
-    // What the first one read became the graph output that this one was.
+    // If the cast's result was a graph output, the value that the first cast read has taken its name over.
     const ValueId heir = first.source;
     const bool took_name_over = heir != kNone && model_.value(heir).name == cast.output && model_.IsModelOutput(heir) &&
                                 model_.value(heir).producer != kNone;

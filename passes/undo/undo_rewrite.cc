@@ -236,7 +236,7 @@ class Undo {
       if (model_.value(source).producer == kNone || model_.IsModelOutput(source)) return false;
       model_.TakeOverGraphOutputs(out, source, model_.UniqueName(absl::StrCat(model_.value(source).name, "_undone")));
     }
-    // What only its readers tell the type of was float32 to get a cast to the low type.
+    // A value whose type only its readers tell was float32, as it got a cast to the low type.
     if (model_.value(source).type == nullptr && IsLowFloat(model_.value(out).dtype)) {
       model_.SetTensorType(source, DType::kFloat32);
     }

@@ -18,18 +18,19 @@ namespace amp {
 
 struct LoadedFile;
 
-// Of the settings, `diff` and `on_stage` matter. Takes the message of `file`, as RewriteModel does. The report has no
-// nodes, and the casts of ours as its removed ones. A model without a record is left alone, with that reason, and a
-// warning where it computes in 16 bits. Errors: kDataLoss for an entry that is no record, or a record that does not fit
-// the model; reading external data.
+// Takes a rewrite back. The settings `diff` and `on_stage` are used. Takes the message of `file`, as RewriteModel does.
+// The report has no nodes, and the casts of ours as its removed ones. A model without a record is left alone, with that
+// reason, and a warning where it computes in 16 bits. Errors: kDataLoss for an entry that is no record, or a record
+// that does not fit the model; reading external data.
 absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
                                            const RewriteSettings& settings);
 
-// The same on a model whose types are inferred, with a warning; nothing where it has no record. Errors: those above.
+// Takes the rewrite of a model back, whose types are inferred, with a warning. Does nothing without a record. Errors:
+// those above.
 absl::Status TakeBackIfRecorded(Model& model);
 
-// The same on a file that was just loaded, in memory alone; what stays of the rewrite is added to its warnings, and that
-// a model without a record computes in 16 bits. Errors: those above.
+// Takes the rewrite of a file back that was just loaded, in memory alone. Adds to its warnings what stays of the
+// rewrite, or that a model without a record computes in 16 bits. Errors: those above.
 absl::Status TakeBackFile(LoadedFile& file);
 
 }  // namespace amp

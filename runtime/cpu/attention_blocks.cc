@@ -21,14 +21,17 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kMostScores = int64_t{1} << 16;    // at a time, or for many keys, which the library packs anew for
-constexpr int64_t kLeastRows = 128;                  // every block, of so many rows,
-constexpr int64_t kMostOfAll = int64_t{1} << 20;     // up to so many
-constexpr int64_t kMostGathered = int64_t{1} << 14;  // scores of several heads that are gathered
-// Below so many multiplications a call of the library for every head costs more than gathering several.
+constexpr int64_t kMostScores = int64_t{1} << 16;  // scores held at a time
+// The library packs the keys anew for every block of rows. With many keys, a block has at least kLeastRows rows, unless
+// that makes more than kMostOfAll scores.
+constexpr int64_t kLeastRows = 128;
+constexpr int64_t kMostOfAll = int64_t{1} << 20;     // scores
+constexpr int64_t kMostGathered = int64_t{1} << 14;  // scores of several heads that are gathered together
+// In heads with fewer multiplications, one call of the library per head costs more than gathering several heads.
 constexpr int64_t kSmallProduct = int64_t{1} << 15;
 
-// Whether matrices of several heads lie one behind the other, so that the library multiplies them in one call.
+// Whether the matrices of successive heads do not interleave in memory, so that the library can multiply them in one
+// call.
 bool LieApart(const HeadStrides& strides, int64_t rows, int64_t columns) {
   return strides[kHeadAxis] > (rows - 1) * strides[kRowAxis] + (columns - 1) * strides[kColumnAxis];
 }
@@ -38,13 +41,13 @@ bool LieApart(const AttentionProblem& p) {
          LieApart(p.v.strides, p.keys, p.value_size) && LieApart(p.y, p.queries, p.value_size);
 }
 
-// How the problem is cut, and what the library is asked for.
+// How the problem is cut into blocks, and in which types and layouts the library computes.
 struct BlockPlan {
-  int64_t heads = 1, rows = 1;  // at a time
+  int64_t heads = 1, rows = 1;  // in a block
   HeadAccess of_operands = HeadAccess::kWhereTheyLie, of_result = HeadAccess::kWhereTheyLie;
   DType compute = DType::kFloat32, result = DType::kFloat32;
 
-  // Blocks of rows of the same heads.
+  // Returns the number of blocks of rows that one group of heads is cut into.
   int64_t RowBlocks(const AttentionProblem& p) const { return (p.queries + rows - 1) / rows; }
   HeadBlock Queries(const AttentionProblem& p) const { return {heads, rows, p.size}; }
   HeadBlock Keys(const AttentionProblem& p) const { return {heads, p.keys, p.size}; }
@@ -83,8 +86,8 @@ BlockPlan PlanBlocks(const AttentionProblem& p, DType compute, DType stored) {
   return plan;
 }
 
-// The two products, for blocks of one size.
-struct PreparedBlock : PreparedOperation {  // `primitive`: of queries and keys
+// The two products for blocks of one size.
+struct PreparedBlock : PreparedOperation {  // `primitive`: queries times keys
   std::unique_ptr<onednn::Primitive> with_values;
 
   size_t scratch_bytes() const { return std::max(primitive->scratch_bytes(), with_values->scratch_bytes()); }
@@ -103,7 +106,7 @@ MadePrimitive MakeProduct(const onednn::MatMulSpec& spec) {
   return product;
 }
 
-// For blocks of so many rows.
+// Prepares both products for blocks of `rows` rows.
 PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockPlan& plan, int64_t rows) {
   auto prepared = std::make_shared<PreparedBlock>();
   const std::array<int64_t, 3> of_scores = {rows * p.keys, p.keys, 1};
@@ -149,7 +152,7 @@ class ScoreRows {
     }
   }
 
-  // Makes probabilities of one row.
+  // Turns one row of scores into probabilities.
   void Normalize(const HeadPlace& at, float* row) {
     if (p_.soft_cap > 0) Cap(row);
     for (size_t i = 0; i < p_.masks.size(); ++i) Mask(i, at, row);
@@ -207,12 +210,12 @@ class ScoreRows {
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-// What one of the threads that share out the blocks has for itself.
+// The buffers of one of the threads that share the blocks.
 struct Workplace {
   HeadReader q, k, v;
   HeadWriter y;
-  Tensor scores, narrow_scores;  // the second in 16 bits, where the library computes in them
-  Tensor scratch;                // the library's
+  Tensor scores, narrow_scores;  // narrow_scores: in 16 bits, if the library computes in them
+  Tensor scratch;                // for the library
   ScoreRows rows;
 };
 
@@ -280,7 +283,8 @@ class BlockRun {
     return absl::InternalError(absl::StrCat("oneDNN failed (", product.implementation(), ")"));
   }
 
-  // Blocks are counted along the rows of some heads, then along the heads of all batches.
+  // Computes a share of the blocks. Blocks are numbered along the rows of one group of heads, then along the groups of
+  // heads of all batches.
   absl::Status RunShare(const Share& share, Workplace& place) {
     const int64_t row_blocks = plan_.RowBlocks(p_);
     const void *k = nullptr, *v = nullptr;

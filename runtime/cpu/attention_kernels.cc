@@ -1,4 +1,5 @@
-// Attention of ai.onnx, by blocks of rows, where it does not show its scores and bars keys by a mask or causally.
+// Attention of ai.onnx in blocks of rows. Other kernels compute nodes that output their scores, state numbers of valid
+// keys, or have a window.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -19,7 +20,8 @@ namespace {
 constexpr size_t kMask = 3, kPastKey = 4, kPastValue = 5, kNumValidKeys = 6;  // inputs
 constexpr size_t kPresentKey = 1, kPresentValue = 2, kScores = 3;             // outputs
 
-// [batch, heads, rows, columns] of a tensor of rank 4, or of [batch, rows, heads * columns].
+// The sizes and strides of [batch, heads, rows, columns], for a tensor of rank 4 or of shape [batch, rows, heads *
+// columns].
 struct Heads {
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
   HeadStrides strides = {};
@@ -39,7 +41,7 @@ struct Operands {
   Heads q, k, v;
 };
 
-// Nothing where the shapes are wrong, which the reference says.
+// Returns nothing if the shapes are wrong; the reference kernel reports that.
 std::optional<Operands> OperandsOf(const KernelContext& context, const AttentionForm& form) {
   const std::optional<Heads> q = HeadsOf(context.Input(0), form.query_heads),
                              k = HeadsOf(context.Input(1), form.key_heads),
@@ -90,7 +92,8 @@ Refusal WhyNot(const KernelContext& context) {
   return {};
 }
 
-// The past and what follows it, as a tensor of rank 4: the output that shows it, where there is one.
+// Returns the past and the current keys or values joined along the rows, as a tensor of rank 4. The joined tensor is
+// the output `present_key` or `present_value` if the node has it.
 absl::StatusOr<HeadOperand> Joined(KernelContext& context, size_t port, const Heads& now) {
   const bool is_key = port == 1;
   const size_t past_port = is_key ? kPastKey : kPastValue, output = is_key ? kPresentKey : kPresentValue;

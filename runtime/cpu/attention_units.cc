@@ -24,7 +24,7 @@ ScoreMask::Kind KindOf(AttentionForm::Mask::Kind kind) {
   return ScoreMask::Kind::kAdded;
 }
 
-// Nothing where a mask would make the scores larger.
+// Returns nothing if a mask would broadcast the scores to a larger shape.
 std::optional<std::vector<ScoreMask>> MasksOf(const KernelContext& context, const AttentionForm& form,
                                               const Dims& scores) {
   std::vector<ScoreMask> masks;

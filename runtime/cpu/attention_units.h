@@ -1,4 +1,4 @@
-// Attention units on the processor, by blocks of rows.
+// Computes attention units on the processor, in blocks of rows.
 #ifndef AMP_RUNTIME_CPU_ATTENTION_UNITS_H_
 #define AMP_RUNTIME_CPU_ATTENTION_UNITS_H_
 
@@ -6,7 +6,7 @@
 
 namespace amp {
 
-// Of inputs queries, keys, values, masks, and the state AttentionUnit.
+// Returns the kernel row for attention units. Inputs: queries, keys, values, masks. State: AttentionUnit.
 const KernelRow& AttentionUnitRow();
 
 }  // namespace amp

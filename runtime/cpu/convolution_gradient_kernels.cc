@@ -1,7 +1,8 @@
-// ai.amp.ConvWeightGradient by oneDNN: float32 of operands that may be stored in 16 bits, channels-last.
+// ai.amp.ConvWeightGradient by oneDNN: the gradient in float32, from channels-last operands that may be stored in 16
+// bits.
 //
-// What has to be converted is so image by image, as many as fit a cache or outweigh the weights: the gradients of all
-// parts are added up.
+// Operands that must be converted are converted in parts of several images: as many as fit a cache, or more if the
+// weights are large. The gradients of all parts are added up.
 #include <algorithm>
 #include <utility>
 
@@ -21,10 +22,10 @@ namespace {
 
 constexpr size_t kX = 0, kG = 1;  // inputs
 
-// Of x [N, C, ...] and g [N, M, ...]: y_dims are those of the weights.
+// The prepared operation for x [N, C, ...] and g [N, M, ...]. Its y_dims are the dims of the weights.
 struct PreparedWeightGradient : PreparedOperation {
   Parts parts;
-  std::unique_ptr<onednn::Primitive> last;  // of the last part, where that is smaller
+  std::unique_ptr<onednn::Primitive> last;  // for the last part, if it is smaller
 };
 
 Refusal WhyNotWeightGradient(const KernelContext& context) {
@@ -34,7 +35,7 @@ Refusal WhyNotWeightGradient(const KernelContext& context) {
   return rank < 3 || rank > 5 ? "not of one to three spatial axes" : nullptr;
 }
 
-// The library wants as many windows as the padded image has room for.
+// Adjusts the padding at the ends: the library expects exactly as many windows as fit the padded image.
 bool FitEnds(Window& window) {
   for (WindowAxis& axis : window) {
     const int64_t needed = (axis.output - 1) * axis.stride + axis.Extent() - axis.pad_begin - axis.input;
@@ -92,7 +93,7 @@ PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
   return gradient;
 }
 
-// Gives the images of an operand in the type that the library computes in.
+// Reads the images of an operand in the type that the library computes in.
 class ImageReader {
  public:
   static absl::StatusOr<ImageReader> Create(const KernelContext& context, size_t port, DType compute, int64_t at_once) {

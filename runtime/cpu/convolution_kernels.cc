@@ -1,4 +1,4 @@
-// Conv and ConvTranspose by oneDNN, channels-last: the layout that all its fast convolutions have.
+// Conv and ConvTranspose by oneDNN in the channels-last layout, which all its fast convolutions use.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ namespace amp {
 namespace {
 
 struct PreparedConvolution : PartedOperation {
-  bool adds_bias = false;  // behind the library, to a result in float32
+  bool adds_bias = false;  // in a pass after the library's, to a result in float32
   int64_t x_step = 0;
   PartWindow window;
 };
@@ -70,7 +70,7 @@ absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
   return form;
 }
 
-// [groups, outputs, inputs, ...] with the strides that ONNX's weights have.
+// Describes the weights as [groups, outputs, inputs, ...], with the strides of ONNX's layout.
 onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
   onednn::Operand operand = GroupedWeights(dtype, w.dims(), form.groups, ViewOf(form.window));
   if (form.is_transposed) {  // ONNX has the inputs first
@@ -80,7 +80,8 @@ onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
   return operand;
 }
 
-// A residual of y's shape, of which a part's form has a part; one number for each channel, or one in all.
+// Fits operands of the epilogue to a part of the result: residuals of y's shape, of which a part reads its part, and
+// operands with one number per channel or one in all.
 FitOperand Fitter(const Form& form, const Form& part, DType compute, int64_t y_step) {
   return [&form, &part, compute, y_step](const Tensor& operand) -> std::optional<FittedOperand> {
     const SpatialView view = ViewOf(part.window);
@@ -94,7 +95,7 @@ FitOperand Fitter(const Form& form, const Form& part, DType compute, int64_t y_s
   };
 }
 
-// Of a transposed convolution the window slides over the result, which output_padding may have made larger.
+// A transposed convolution slides its window over the result, which output_padding may have made larger.
 int64_t PadEnd(const WindowAxis& axis, bool is_transposed) {
   if (!is_transposed) return axis.pad_end;
   return (axis.output - 1) * axis.stride + axis.Extent() - axis.pad_begin - axis.input;
@@ -106,18 +107,18 @@ Dims PadsEnd(const Form& form) {
   return Spatial(std::move(pads), 0, 0, ViewOf(form.window));
 }
 
-// Strided, the library (3.2) adds the bias to partial sums, and applies post-ops to them, where channels times taps are
-// many: 512 channels of 4 x 4 are.
+// Whether a transposed convolution has a stride above 1. For these, oneDNN 3.2 adds the bias to partial sums, and
+// applies post-ops to them, if channels times taps are many, such as 512 channels of 4 x 4.
 bool IsStridedTransposed(const Form& form) {
   return form.is_transposed &&
          std::any_of(form.window.begin(), form.window.end(), [](const WindowAxis& axis) { return axis.stride > 1; });
 }
 
-// ---- parts: images, or one image's bands of rows
+// ---- parts: images, or bands of rows of one image
 
 enum class Cut { kNone, kImages, kRows };
 
-// Rows that neighbours both read are converted twice.
+// Rows that two neighbouring bands read are converted twice, so bands have at least so many rows.
 constexpr int64_t kLeastRows = 8;
 
 Cut CutOf(const Form& form, bool converts) {
@@ -126,7 +127,7 @@ Cut CutOf(const Form& form, bool converts) {
   return form.is_transposed ? Cut::kNone : Cut::kRows;
 }
 
-// Operands of the result's shape.
+// Returns the number of epilogue operands that have the result's shape.
 int64_t NumResiduals(const KernelContext& context, const Form& form) {
   const std::vector<EpilogueStep> steps = StepsOf(context);
   return std::count_if(steps.begin(), steps.end(), [&](const EpilogueStep& step) {
@@ -145,7 +146,8 @@ Parts PartsOf(const Form& form, Cut cut, int64_t num_residuals) {
   return CutAxis(total, elements, cut == Cut::kRows ? kLeastRows : 1);
 }
 
-// The form of a part, whose padding before and behind its rows is read as if it were there.
+// Returns the form of a part with `size` images or rows. A band of rows is read together with the padding rows before
+// and behind it, so that it has no padding of its own along that axis.
 Form PartOf(Form form, Cut cut, const Parts& parts, int64_t size) {
   if (parts.count() == 1) return form;
   if (cut == Cut::kImages) {
@@ -218,7 +220,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   return convolution;
 }
 
-// Both layouts are one where there is one channel, or one pixel.
+// Whether both layouts are the same in memory: there is one channel, or one pixel.
 bool IsSameInBoth(const Dims& dims) { return dims[1] == 1 || ElementsBetween(dims, 2, dims.size()) == 1; }
 
 template <absl::StatusOr<Form> (*read)(const KernelContext&)>

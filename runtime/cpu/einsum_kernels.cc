@@ -1,9 +1,9 @@
 // Einsum of two operands that is a batch of matrix products, by oneDNN.
 //
-//   "bhid,bhjd->bhij"     batch b h, rows i, columns j, summed over d: each a times the transpose of b
+//   "bhid,bhjd->bhij"     batch b h, rows i, columns j, sum over d: each a times the transpose of b
 //
-// Axes are brought into the order batch, rows, sum and batch, sum, columns, where they are not; everything else is the
-// reference's.
+// Axes are transposed to the order (batch, rows, sum) and (batch, sum, columns) where needed. The reference kernel
+// computes all other equations.
 #include <optional>
 #include <string>
 #include <utility>

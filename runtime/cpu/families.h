@@ -1,4 +1,4 @@
-// The families of kernels that a library computes, a file each.
+// The families of kernels that oneDNN computes, each in a file of its own.
 #ifndef AMP_RUNTIME_CPU_FAMILIES_H_
 #define AMP_RUNTIME_CPU_FAMILIES_H_
 
@@ -16,7 +16,7 @@ absl::Span<const KernelRow> LibraryEinsumKernels();
 absl::Span<const KernelRow> LibraryIntegerConvolutionKernels();
 absl::Span<const KernelRow> LibraryIntegerMatrixKernels();
 absl::Span<const KernelRow> LibraryRecurrentKernels();
-absl::Span<const KernelRow> LibraryWeightGradientKernels();  // ahead of those of products
+absl::Span<const KernelRow> LibraryWeightGradientKernels();  // must come before those of products
 
 }  // namespace amp
 

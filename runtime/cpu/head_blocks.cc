@@ -14,11 +14,11 @@ size_t PlaceOf(const HeadStrides& strides, const HeadPlace& place) {
                              place.row * strides[kRowAxis]);
 }
 
-// Whether columns are rows in memory: such a block is gathered as it lies, turned.
+// Whether the rows' axis is contiguous instead of the columns'. Such a block is gathered transposed, as it lies.
 bool IsTurned(const HeadStrides& strides) { return strides[kColumnAxis] != 1 && strides[kRowAxis] == 1; }
 
-// Lines of elements, one behind the other on one side, `step` apart on the other; elements of a line there are `stride`
-// apart.
+// Lines of elements to copy between the tensor and a gathered block. In the block, lines and their elements are
+// contiguous. In the tensor, lines are `step` apart, and elements of a line `stride` apart.
 struct Lines {
   int64_t count, length, step, stride;
 };
@@ -27,7 +27,7 @@ Lines LinesOf(const HeadStrides& strides, const HeadBlock& block) {
   return {block.rows, block.columns, strides[kRowAxis], strides[kColumnAxis]};
 }
 
-constexpr int64_t kOnTheirWay = 256;  // elements that lie apart, moved at the same time
+constexpr int64_t kOnTheirWay = 256;  // elements of a strided line that are moved at a time
 
 template <typename T>
 void CopyApart(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
@@ -42,7 +42,7 @@ void CopyApart(const std::byte* from, int64_t from_stride, std::byte* to, int64_
   }
 }
 
-// Elements that lie `stride` apart to where they lie one behind the other, in another type, and back.
+// GatherLine copies strided elements to a contiguous line of another type; ScatterLine copies them back.
 void GatherLine(const std::byte* from, DType from_type, int64_t stride, std::byte* to, DType to_type, int64_t count) {
   if (stride == 1) return ConvertLine(from, from_type, to, to_type, static_cast<size_t>(count));
   alignas(float) std::byte line[kOnTheirWay * sizeof(float)];
@@ -66,8 +66,8 @@ void ScatterLine(const std::byte* from, DType from_type, std::byte* to, DType to
   }
 }
 
-// The lines of all heads: visit(place where they lie apart, line's place among those that are gathered, its length).
-// Lines that lie one behind the other there, too, are one.
+// Calls visit(offset in the tensor, offset in the gathered block, length) for each line of all heads. Lines that are
+// contiguous in the tensor, too, are visited as one.
 template <typename Visit>
 void ForEachLine(const HeadStrides& strides, const HeadBlock& block, const HeadBlock& most, const Visit& visit) {
   const Lines lines = LinesOf(strides, block), of_most = LinesOf(strides, most);
@@ -113,7 +113,7 @@ const void* HeadReader::Read(const HeadPlace& place, const HeadBlock& block) {
   if (gathered_.dtype() == DType::kUndefined) return from;
   std::byte* const to = gathered_.mutable_bytes().data();
   const int64_t stride = LinesOf(operand_->strides, block).stride;
-  if (x.dtype() == gathered_.dtype() && stride == 1) {  // without a call for each of many short lines
+  if (x.dtype() == gathered_.dtype() && stride == 1) {  // avoids a call for each of many short lines
     ForEachLine(operand_->strides, block, most_, [&](int64_t apart, int64_t gathered, int64_t length) {
       std::memcpy(to + static_cast<size_t>(gathered) * element, from + static_cast<size_t>(apart) * element,
                   static_cast<size_t>(length) * element);

@@ -1,5 +1,6 @@
-// Heads of attention's operands, some heads and rows at a time: where they lie, by strides, or gathered one behind the
-// other in the type that the library computes in, so that only a block of them is ever held in that type.
+// Reads and writes attention's operands in blocks of some heads and rows. A block is used where it lies, by strides, or
+// gathered into contiguous memory in the type that the library computes in, so that only one block is held in that
+// type.
 #ifndef AMP_RUNTIME_CPU_HEAD_BLOCKS_H_
 #define AMP_RUNTIME_CPU_HEAD_BLOCKS_H_
 
@@ -13,21 +14,21 @@
 
 namespace amp {
 
-// In elements, of [batch, head, row, column].
+// Strides in elements, of [batch, head, row, column].
 using HeadStrides = std::array<int64_t, 4>;
 enum HeadAxis { kBatchAxis, kHeadAxis, kRowAxis, kColumnAxis };
 
-// A tensor that holds heads, as it lies in memory.
+// A tensor of heads and its strides.
 struct HeadOperand {
   Tensor tensor;
   HeadStrides strides = {};
 };
 
-// Where a block begins.
+// The first element of a block.
 struct HeadPlace {
   int64_t batch = 0, head = 0, row = 0;
 };
-// So many heads, rows and columns.
+// The size of a block.
 struct HeadBlock {
   int64_t heads = 1, rows = 1, columns = 1;
 
@@ -36,31 +37,33 @@ struct HeadBlock {
 
 enum class HeadAccess { kWhereTheyLie, kGathered };
 
-// [head, row, column] as the library sees a block of at most `most`.
+// Returns the strides of [head, row, column] with which the library reads blocks of at most the size `most`.
 std::array<int64_t, 3> StridesOfBlock(const HeadStrides& strides, const HeadBlock& most, HeadAccess access);
 
-// Gives blocks of an operand.
+// Reads blocks of an operand.
 class HeadReader {
  public:
-  // The operand must outlive this. REQUIRES: kGathered, or it is of type `compute`. Errors: memory.
+  // The operand must outlive this. REQUIRES: `access` is kGathered, or the operand has the type `compute`. Errors: no
+  // memory.
   static absl::StatusOr<HeadReader> Create(const KernelContext& context, const HeadOperand& operand,
                                            const HeadBlock& most, DType compute, HeadAccess access);
-  // `block`: at most as many rows as `most`, and as many heads and columns. Good until the next one.
+  // Returns the block's elements, valid until the next call. `block`: at most as many rows as `most`, and exactly as
+  // many heads and columns.
   const void* Read(const HeadPlace& place, const HeadBlock& block);
 
  private:
   const HeadOperand* operand_ = nullptr;
   HeadBlock most_;
-  Tensor gathered_;  // undefined: they are read where they lie
+  Tensor gathered_;  // undefined: blocks are read where they lie
 };
 
-// Takes blocks of results.
+// Writes blocks of the result.
 class HeadWriter {
  public:
-  // `y` must outlive this. REQUIRES: kGathered, or it is of type `result`. Errors: memory.
+  // `y` must outlive this. REQUIRES: `access` is kGathered, or `y` has the type `result`. Errors: no memory.
   static absl::StatusOr<HeadWriter> Create(const KernelContext& context, Tensor& y, const HeadStrides& strides,
                                            const HeadBlock& most, DType result, HeadAccess access);
-  // Where the library writes a block, which End puts into y.
+  // Begin returns the address to which the library writes a block; End copies the block to `y` if it was gathered.
   void* Begin(const HeadPlace& place);
   void End(const HeadPlace& place, const HeadBlock& block);
 

@@ -1,8 +1,8 @@
-// ConvInteger and QLinearConv by oneDNN's convolutions of 8-bit integers, channels-last, which are exact: sums of
-// products of x - x_zero with w, as int32.
+// ConvInteger and QLinearConv by oneDNN's channels-last convolutions of 8-bit integers. Their sums of products of x -
+// x_zero with w are exact, in int32.
 //
-// The library knows a zero point of x, which is what lies in the padding, and signed weights without one: unsigned ones
-// are moved by 128, and what zero points of weights take from the sums is taken behind it.
+// oneDNN handles the zero point of x, which is also the value of the padding, and signed weights without a zero point.
+// Unsigned weights are shifted by 128, and the effect of the weights' zero points on the sums is subtracted afterwards.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -24,7 +24,7 @@
 namespace amp {
 namespace {
 
-// Where an operator has its inputs.
+// The input ports of an operator.
 struct Ports {
   size_t x, x_zero, w, w_zero;
 };
@@ -32,7 +32,7 @@ constexpr Ports kOfConvInteger = {0, 2, 1, 3};
 constexpr Ports kOfQLinear = {0, 2, 3, 5};
 constexpr size_t kScaleX = 1, kScaleW = 4, kScaleY = 6, kZeroY = 7, kBias = 8;
 
-constexpr uint8_t kHalfRange = 128;  // between signed and unsigned 8 bits
+constexpr uint8_t kHalfRange = 128;  // offset between unsigned and signed 8 bits
 
 struct PreparedIntegers : PreparedOperation {
   bool has_bias = false;
@@ -42,7 +42,7 @@ struct PreparedIntegers : PreparedOperation {
 
 bool Is8Bits(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
 
-// The numbers' own bits, whichever of the two types it is.
+// Returns the bytes of a tensor of int8 or uint8.
 absl::Span<const uint8_t> BitsOf(const Tensor& x) {
   return {reinterpret_cast<const uint8_t*>(x.bytes().data()), x.bytes().size()};
 }
@@ -94,7 +94,7 @@ Refusal WhyNotQLinearConv(const KernelContext& context) {
   return bias.dtype() == DType::kInt32 && bias.dims() == Dims{filters} ? nullptr : "another bias";
 }
 
-// By filter, of the weights as signed numbers.
+// Returns the zero points by filter, for the weights as signed numbers.
 std::vector<int32_t> ZeroPointsOfWeights(const KernelContext& context, const Ports& ports) {
   const Tensor& w = context.Input(ports.w);
   const int32_t moved_by = w.dtype() == DType::kUint8 ? kHalfRange : 0;
@@ -108,7 +108,7 @@ std::vector<int32_t> ZeroPointsOfWeights(const KernelContext& context, const Por
   return zeros;
 }
 
-// Weights as signed numbers.
+// Returns the weights as signed numbers: unsigned ones are shifted by 128.
 absl::StatusOr<Tensor> SignedWeights(const Tensor& w) {
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(DType::kInt8, w.dims()));
   const auto bits = BitsOf(w);
@@ -148,7 +148,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
   return operation;
 }
 
-// The sums of products, channels-last.
+// Returns the sums of products in int32, channels-last.
 absl::StatusOr<Tensor> Convolve(KernelContext& context, const Ports& ports) {
   std::vector<int64_t> key = context.Input(ports.x).dims();
   AMP_ASSIGN_OR_RETURN(const auto prepared,
@@ -182,7 +182,7 @@ absl::Status ConvInteger(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// By filter: what a sum is multiplied with.
+// Returns the factor by which the sums of each filter are multiplied.
 std::vector<double> FactorsOf(const KernelContext& context) {
   const double common = static_cast<double>(context.Input(kScaleX).elements<float>()[0]),
                result = static_cast<double>(context.Input(kScaleY).elements<float>()[0]);

@@ -15,7 +15,7 @@
 namespace amp {
 namespace {
 
-// Where an operator has its inputs.
+// The input ports of an operator.
 struct Ports {
   size_t a, a_zero, b, b_zero;
 };
@@ -71,7 +71,7 @@ int32_t NumberAt(const Tensor& x, size_t i) {
   return x.dtype() == DType::kUint8 ? x.elements<uint8_t>()[i] : x.elements<int8_t>()[i];
 }
 
-// Zero points, one or one per column; 0 where there is no such input.
+// Returns the zero points, one or one per column; 0 if the input is absent.
 std::vector<int32_t> ZeroPoints(const KernelContext& context, size_t port) {
   if (!context.HasInput(port)) return {0};
   const Tensor& x = context.Input(port);

@@ -56,7 +56,7 @@ absl::Status PreparedIntegers::Multiply(const Operands& operands) const {
   arguments.y = operands.y.data();
   arguments.scratch = operands.scratch;
   if (!primitive->Run(arguments)) return absl::InternalError("oneDNN failed");
-  // The part of the sums that depends on rows and columns alone.
+  // The part of the sums that depends only on the row or only on the column.
   const auto a_zero = static_cast<uint32_t>(operands.a_zero);
   std::vector<uint32_t> b_zeros, of_columns(n);
   for (const int32_t zero : operands.b_zeros)

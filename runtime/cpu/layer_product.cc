@@ -16,7 +16,7 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kMostOfLoop = 1 << 16;  // elements of a matrix
+constexpr int64_t kMostOfLoop = 1 << 16;  // elements of the largest matrix that a loop multiplies
 
 size_t Padded(size_t count) { return (count + kVectorGranule - 1) / kVectorGranule * kVectorGranule; }
 
@@ -126,7 +126,7 @@ class QuantizedProduct : public LayerProduct {
   absl::Status Run(size_t direction, const float* a, float* y, void* scratch) const override {
     const Loops& loops = BestLoops();
     const size_t count = NumInputs(), n = static_cast<size_t>(sizes_.outputs);
-    const DynamicQuantization of = DynamicQuantizationOf(a, count);  // NaN aside
+    const DynamicQuantization of = DynamicQuantizationOf(a, count);  // ignores NaN
     if (!(of.scale <= std::numeric_limits<float>::max())) {
       std::fill_n(y, NumSums(), std::numeric_limits<float>::quiet_NaN());
       return absl::OkStatus();

@@ -1,7 +1,7 @@
-// The products of recurrent layers: rows of float32 times weights of the layer, with one set of them for each direction.
+// The products of recurrent layers: rows of float32 times the layer's weights, of which each direction has its own.
 //
 //   gates of all steps:  y[steps * batch, gates * hidden] = x[steps * batch, input] W + b
-//   of a step's state:   y[batch, gates * hidden] = h[batch, hidden] R
+//   state of one step:   y[batch, gates * hidden] = h[batch, hidden] R
 #ifndef AMP_RUNTIME_CPU_LAYER_PRODUCT_H_
 #define AMP_RUNTIME_CPU_LAYER_PRODUCT_H_
 
@@ -24,32 +24,34 @@ struct LayerProductSizes {
 class LayerProduct {
  public:
   virtual ~LayerProduct() = default;
-  // y[rows, outputs] = a[rows, inputs] times the weights of a direction, plus its bias. May write up to the next multiple
-  // of kVectorGranule. `scratch`: of scratch_bytes(). Error: kInternal, the library failed.
+  // Computes y[rows, outputs] = a[rows, inputs] times the weights of a direction, plus its bias. May write to y up to
+  // the next multiple of kVectorGranule elements. `scratch`: scratch_bytes() bytes. Error: kInternal if the library
+  // fails.
   virtual absl::Status Run(size_t direction, const float* a, float* y, void* scratch) const = 0;
   virtual size_t scratch_bytes() const = 0;
-  virtual absl::string_view implementation() const = 0;  // what computes it
+  virtual absl::string_view implementation() const = 0;  // name of the implementation, for reports
 };
 using MadeLayerProduct = absl::StatusOr<std::unique_ptr<LayerProduct>>;
 
-// Of one direction.
+// The weights of one direction.
 struct FloatWeights {
   absl::Span<const float> w;     // [outputs, inputs]
-  absl::Span<const float> bias;  // [outputs]; empty: none, in every direction
+  absl::Span<const float> bias;  // [outputs]; empty in every direction: no bias
 };
-// By the library, or a loop where the left side is one small row: that is done before the library has begun. Errors:
-// kUnimplemented, the library does not do it; kResourceExhausted.
+// Uses the library, or a loop if the left matrix is a single row and the weights are small: the loop is done before the
+// library would have begun. Errors: a refusal if the library cannot compute it; kResourceExhausted.
 MadeLayerProduct MakeFloatProduct(const LayerProductSizes& sizes, absl::Span<const FloatWeights> directions);
 
-// Of one direction: what stands for (w - zero point) * scale.
+// The quantised weights of one direction. They stand for (w - zero point) * scale.
 struct QuantizedWeights {
   Tensor w;                          // [inputs, outputs] of int8 or uint8
   std::vector<float> scales;         // one for each output
-  std::vector<int32_t> zero_points;  // likewise
-  absl::Span<const float> bias;      // as FloatWeights has it
+  std::vector<int32_t> zero_points;  // one for each output
+  absl::Span<const float> bias;      // as in FloatWeights
 };
-// Rows are quantised together on the way, to uint8 by their range; sums of products are exact, and scaled in float32.
-// A row with NaN gives NaN; with an infinity, which leaves no scale, all rows do. Errors: those of MakeFloatProduct.
+// The product quantises all rows of a together to uint8, by their range. Sums of products are exact, and then scaled in
+// float32. A row with NaN gives NaN. An infinity leaves no scale, and makes all rows NaN. Errors: those of
+// MakeFloatProduct.
 MadeLayerProduct MakeQuantizedProduct(const LayerProductSizes& sizes, std::vector<QuantizedWeights> directions);
 
 }  // namespace amp

@@ -14,7 +14,7 @@ bool ReadsOperand(const EpilogueStep& step) {
   return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
 }
 
-// One number for each index of the axis, whatever the other indices are.
+// Whether the operand varies along no other axis than `axis`.
 bool IsAlong(const onednn::Operand& operand, size_t axis) {
   for (size_t i = 0; i < operand.dims.size(); ++i) {
     if (i != axis && operand.dims[i] != 1) return false;
@@ -48,7 +48,7 @@ std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const s
     std::optional<FittedOperand> fitted = fit(context.Input(step.input));
     if (!fitted.has_value()) return std::nullopt;
     onednn::Operand& operand = fitted->operand;
-    // What is cut is none, even where a part of it looks like one.
+    // An operand of which each part reads another part is no bias, even if such a part has a bias's shape.
     const bool may_be_bias = i == 0 && step.kind == EpilogueKind::kAdd && bias_axis.has_value() && fitted->step == 0;
     if (may_be_bias && operand.dims[*bias_axis] != 1 && IsAlong(operand, *bias_axis)) {
       result.bias = std::move(operand);

@@ -1,4 +1,4 @@
-// Epilogues as oneDNN takes them.
+// Converts epilogues into post-ops of oneDNN.
 #ifndef AMP_RUNTIME_CPU_LIBRARY_EPILOGUE_H_
 #define AMP_RUNTIME_CPU_LIBRARY_EPILOGUE_H_
 
@@ -14,42 +14,44 @@
 
 namespace amp {
 
-// Why the library takes no node with these inputs 0 and 1 and this epilogue; null where it may.
+// Returns why the library cannot compute a node with these inputs 0 and 1 and this epilogue; null if it may.
 Refusal WhyNotForLibrary(const KernelContext& context);
 
-// An epilogue's steps with what they read as the library reads it, and which inputs of the node those are.
+// The steps of an epilogue as post-ops, and the inputs of the node that they read.
 struct LibraryEpilogue {
   std::vector<onednn::PostOp> post_ops;
-  // Of the post-ops that read something, in order: which inputs, and their elements from one index of the axis that the
-  // result is cut along to the next; 0: all parts read the same.
+  // For each post-op that reads an operand, in order: the operand's input port, and its step, the number of its
+  // elements between successive indices of the axis along which the result is cut. Step 0: all parts read the same
+  // elements.
   std::vector<size_t> ports;
   std::vector<int64_t> steps;
   onednn::Operand bias;  // kUndefined: none
   size_t bias_port = 0;
 };
 
-// Dims and strides in the shape of the part of the result that the library sees.
+// An operand, with dims and strides that fit the part of the result that the library computes.
 struct FittedOperand {
   onednn::Operand operand;
   int64_t step = 0;
 };
-// Nothing where the operand does not fit.
+// Returns nothing if the operand does not fit.
 using FitOperand = std::function<std::optional<FittedOperand>(const Tensor&)>;
 
-// The first step becomes a bias where that has one number for each index of `bias_axis`; none does without an axis.
-// Nothing where an operand does not fit.
+// Converts the steps. The first one becomes a bias if its operand has one number for each index of `bias_axis`; without
+// an axis there is no bias. Returns nothing if an operand does not fit.
 std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const std::vector<EpilogueStep>& steps,
                                            std::optional<size_t> bias_axis, const FitOperand& fit);
 
-// Input `port` in the layout that the operand was fitted in.
+// Returns input `port` in the layout that its operand was fitted for.
 absl::StatusOr<Tensor> InLibraryLayout(const KernelContext& context, size_t port, Layout layout);
 
-// Shapes and types of all inputs, and which are constant: what a prepared operation depends on.
+// Appends what a prepared operation depends on: shapes and types of all inputs, and which inputs are constant.
 void AppendShapes(const KernelContext& context, std::vector<int64_t>& key);
 
-// The type of the node's result: that of its first input, unless the epilogue says otherwise.
+// Returns the type of the node's result: that of its first input, unless the epilogue sets another one.
 DType StoredType(const KernelContext& context);
-// What the library is asked to give: 16 bits where it computes in them and they are wanted.
+// Returns the type in which the library stores its result: 16 bits if it computes in that type and the result is of it,
+// else float32.
 DType ResultTypeOf(DType compute, DType stored);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// Kernels that a library computes: what takes more arithmetic than memory.
+// Kernels that oneDNN computes: operators that take more arithmetic than memory traffic.
 #ifndef AMP_RUNTIME_CPU_LIBRARY_KERNELS_H_
 #define AMP_RUNTIME_CPU_LIBRARY_KERNELS_H_
 
@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// Best first; perhaps none. `domain`: "" for ai.onnx.
+// Returns the kernels, best first; there may be none. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindLibraryKernels(absl::string_view domain, absl::string_view op_type, int version);
 
 }  // namespace amp

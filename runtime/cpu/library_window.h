@@ -1,4 +1,4 @@
-// Images, weights and windows of convolutions as oneDNN is given them.
+// Converts images, weights and windows of convolutions into oneDNN's shapes.
 #ifndef AMP_RUNTIME_CPU_LIBRARY_WINDOW_H_
 #define AMP_RUNTIME_CPU_LIBRARY_WINDOW_H_
 
@@ -12,19 +12,19 @@
 
 namespace amp {
 
-// How the library is best given spatial axes, which it blocks along the last one: a single one as the second of two, and
-// images that are one column wide as one row.
+// How spatial axes are passed to oneDNN, which blocks along the last one. A single axis becomes the second of two.
+// Images with one column are passed as images with one row (kColumnAsRow).
 enum class SpatialView { kAsIs, kColumnAsRow };
 SpatialView ViewOf(const Window& window);
 
-// Dims whose spatial ones begin at `at`, where a single axis becomes two: the first is `one` long.
+// Returns dims whose spatial axes begin at `at`. A single spatial axis becomes two, the first of length `one`.
 Dims Spatial(Dims dims, size_t at, int64_t one, SpatialView view);
-// One number of every axis; `one` for the axis that is added to a single one.
+// Returns one member of each axis of the window; `one` is the value for the axis that is added to a single one.
 Dims Numbers(const Window& window, int64_t WindowAxis::*member, int64_t one);
 
-// [N, C, ...], channels-last.
+// Describes a channels-last tensor of dims [N, C, ...].
 onednn::Operand ChannelsLast(DType dtype, const Dims& dims, SpatialView view);
-// ONNX's weights [M, C / groups, ...] as [groups, M / groups, C / groups, ...]. REQUIRES: groups divides M.
+// Describes ONNX's weights [M, C / groups, ...] as [groups, M / groups, C / groups, ...]. REQUIRES: groups divides M.
 onednn::Operand GroupedWeights(DType dtype, const Dims& dims, int64_t groups, SpatialView view);
 
 }  // namespace amp

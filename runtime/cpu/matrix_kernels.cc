@@ -1,4 +1,4 @@
-// Products of matrices by oneDNN: MatMul, Gemm, com.microsoft::FusedMatMul, ai.amp::MatrixWeightGradient.
+// Matrix products by oneDNN: MatMul, Gemm, com.microsoft::FusedMatMul, ai.amp::MatrixWeightGradient.
 #include <algorithm>
 #include <utility>
 
@@ -18,19 +18,19 @@ namespace {
 
 using Way = ProductShape::Way;
 
-// What an operator asks for besides its epilogue.
+// The form of an operator's product, without the epilogue of its node.
 struct ProductForm {
   bool transposes_a = false, transposes_b = false;
-  std::vector<EpilogueStep> steps = {};  // before those of the epilogue
-  DType gives = DType::kUndefined;       // the result's type, where that is not as usual
+  std::vector<EpilogueStep> steps = {};  // applied before the steps of the epilogue
+  DType gives = DType::kUndefined;       // the result's type, if the operator sets it
 };
 
 struct PreparedProduct : PartedOperation {
   int64_t a_step = 0, b_step = 0;
-  std::shared_ptr<const TiledProduct> tiles;  // null: it is done in parts
+  std::shared_ptr<const TiledProduct> tiles;  // null: the product is computed in parts
 };
 
-// Behind the node's own inputs come those of its epilogue.
+// Looks at the node: the context's inputs behind the node's own ones are those of its epilogue.
 bool HasC(const KernelContext& context) { return context.node().Input(2) != kNone; }
 
 ProductForm FormOfMatMul(const KernelContext&) { return {}; }
@@ -50,7 +50,7 @@ ProductForm FormOfGemm(const KernelContext& context) {
   return form;
 }
 
-// The operands may be stored in 16 bits.
+// The operands may be stored in 16 bits; the result is float32.
 ProductForm FormOfWeightGradient(const KernelContext& context) {
   ProductForm form = FormOfFusedMatMul(context);
   form.gives = DType::kFloat32;
@@ -102,15 +102,17 @@ onednn::Operand MatrixOperand(DType dtype, const Dims& dims, bool transposes) {
   return operand;
 }
 
-// ---- parts: along the first axis of what the library sees
+// ---- parts: along the first axis of the matrices that the library gets
 
 constexpr int64_t kRowGranule = 16;
-// Every part reads all weights, once more from memory where they are large.
+// Every part reads all weights, from memory again if they are large, so parts then have more rows.
 constexpr int64_t kLargeWeightsBytes = 16 << 20, kRowGranuleOfLargeWeights = 64;
-// Those that are widened at every run are so in blocks, again for every part: fewer, larger parts.
+// If large weights are widened at every run, they are widened in blocks, and again for every part. Parts are then fewer
+// and larger.
 constexpr int64_t kBlocks = 4, kRowGranuleOfBlocks = 512;
 
-// Elements from one index of the first axis to the next, where that is the axis that the result is cut along.
+// Returns the number of elements between successive indices of the first axis if the result is cut along that axis,
+// else 0.
 int64_t StepOf(const Dims& view, const Parts& parts) {
   return parts.count() > 1 && view[0] == parts.total ? ElementsBetween(view, 1, view.size()) : 0;
 }
@@ -120,15 +122,16 @@ Dims CutTo(Dims view, const Parts& parts, int64_t size) {
 }
 
 struct ProductTypes {
-  DType compute, result, stored;  // `stored`: of the result
-  bool converts;                  // operands or the result
+  DType compute, result, stored;  // stored: the result's type
+  bool converts;                  // whether operands or the result are converted
 };
 
 bool HasLargeWeights(const ProductShape& shape) {
   return shape.k * shape.n * static_cast<int64_t>(sizeof(float)) > kLargeWeightsBytes;
 }
 
-// Of large weights that are stored in 16 bits and computed by a step of training, columns of the result each.
+// Returns the number of blocks of the result's columns. Large weights stored in 16 bits that are not constant, as in a
+// step of training, are widened in blocks.
 int64_t BlocksOf(const KernelContext& context, const ProductShape& shape, Way way,
                  const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
   const bool is_cut = way == Way::kFolded && shape.transposes_b && steps.empty() && shape.n % kBlocks == 0;
@@ -136,7 +139,7 @@ int64_t BlocksOf(const KernelContext& context, const ProductShape& shape, Way wa
   return is_cut && is_widened && HasLargeWeights(shape) ? kBlocks : 1;
 }
 
-// Operands of steps that have the result's shape.
+// Returns the number of operands of steps that have the result's shape.
 int64_t NumResiduals(const KernelContext& context, const std::vector<EpilogueStep>& steps, int64_t y_elements) {
   return std::count_if(steps.begin(), steps.end(), [&](const EpilogueStep& step) {
     const bool reads = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
@@ -163,9 +166,9 @@ Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, 
   return CutAxis(y[0], elements, granule);
 }
 
-// ---- tiles: of products with constant weights
+// ---- tiles: for products with constant weights
 
-// Bytes of the result where it can take the elements of an input.
+// Returns the bytes of the result if it can reuse the memory of the input, else 0.
 int64_t SavedBytes(const KernelContext& context, size_t port, const ProductShape& shape, const ProductTypes& types) {
   const Tensor& x = context.Input(port);
   const bool is_free = context.MayReuseInput(port) && x.dims() == shape.y_final && x.dtype() == types.stored;
@@ -174,7 +177,7 @@ int64_t SavedBytes(const KernelContext& context, size_t port, const ProductShape
 
 Tiling TilingOf(KernelContext& context, const ProductSize& size, const ProductShape& shape,
                 const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
-  // Of what all operands and the result would take in float32.
+  // The budget as a share of the bytes that all operands and the result would take in float32, with bounds.
   constexpr int64_t kPartOfAll = 6, kLeastBytes = 96 << 10, kMostBytes = 2 << 20;
   const int64_t all = size.m * (size.k + size.n * (1 + size.residuals)) * static_cast<int64_t>(sizeof(float));
   int64_t of_residual = 0;
@@ -184,14 +187,15 @@ Tiling TilingOf(KernelContext& context, const ProductSize& size, const ProductSh
     }
   }
   const int64_t of_x = SavedBytes(context, 0, shape, types), bytes = std::max(all / kPartOfAll, kLeastBytes);
-  // Tiles read x too often to let the result have its elements; whole rows may take half of what that saves once more.
+  // Tiles read x several times, so the result cannot reuse its memory. If x saves more than a residual would, only
+  // whole rows are considered, and they may take half of the saved bytes on top.
   const TileBudget budget{.of_tiles = of_x > of_residual ? 0 : std::min(bytes, kMostBytes),
                           .of_rows = std::min(bytes + of_x / 2, kMostBytes)};
   const std::optional<Tiling> kept = KeptTiling(context);
   return ChooseTiling(size, budget, kept.has_value() ? &*kept : nullptr);
 }
 
-// One that is as long as y's row, or a scalar, whatever Gemm's C and a MatMul's addend look like.
+// Fits operands of the epilogue: a row of the result's length, a scalar, or an operand of the result's shape.
 FitOperand Fitter(const ProductShape& shape, Way way, DType compute, const Parts& parts, int64_t size) {
   return [&shape, way, compute, parts, size](const Tensor& operand) -> std::optional<FittedOperand> {
     const std::optional<Dims> view = shape.ViewOfOperand(operand.dims(), way);
@@ -200,7 +204,7 @@ FitOperand Fitter(const ProductShape& shape, Way way, DType compute, const Parts
   };
 }
 
-// A product done one way, with its parts.
+// Prepares a product in one of its ways, with its parts or tiles.
 absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way way,
                         const std::vector<EpilogueStep>& steps, const ProductTypes& types, PreparedProduct& product) {
   const Dims a = shape.ViewOfA(way), y = shape.ViewOfY(way);

@@ -1,11 +1,11 @@
-// ConvTranspose to few channels, as inverse transforms of sound and the last layers of image decoders have it: one
-// product, and a sum of what it gives where windows overlap.
+// ConvTranspose with few output channels, as in inverse transforms of sound and the last layers of image decoders. One
+// matrix product computes the taps of all windows, which are then added up where windows overlap.
 //
-//   x[places, channels] W[channels, outputs * taps] = parts[places, outputs * taps]
-//   y[output, place * stride + tap] += parts[place, output, tap]
+//   x[windows, channels] W[channels, outputs * taps] = parts[windows, outputs * taps]
+//   y[output, window * stride + tap] += parts[window, output, tap]
 //
-// The library's own convolutions compute 16 outputs at a time, whatever there are. An inverse transform of 200 frames with
-// 512 taps took 0.47 instead of 16 ms (one thread, AVX-512).
+// The library's own convolutions compute 16 outputs at a time, however few there are. An inverse transform of 200
+// frames with 512 taps took 0.47 ms instead of 16 ms (one thread, AVX-512).
 #include <algorithm>
 #include <vector>
 
@@ -22,15 +22,16 @@ namespace amp {
 namespace {
 
 constexpr size_t kX = 0, kW = 1, kBias = 2;
-constexpr int64_t kMostParts = int64_t{1} << 22;  // elements of what is summed, in float32
+constexpr int64_t kMostParts = int64_t{1} << 22;  // elements of `parts`, in float32
 
 struct PreparedOverlap : PreparedOperation {
-  Window window;  // over the result: `input` is its length, `output` the number of places
+  Window window;  // over the result: `input` is the result's length, `output` the number of windows
 };
 
-// Whether a product for each output and sums, which cost as much as some multiplications, are fewer than the library's 16.
+// Whether a product per output and the sums cost less than the 16 outputs that the library computes. The sums of an
+// output cost as much as some multiplications.
 bool IsWorthIt(int64_t channels, int64_t outputs) {
-  constexpr int64_t kAtATime = 16, kOfSum = 400;  // the latter measured, with 2 to 1024 taps
+  constexpr int64_t kAtATime = 16, kOfSum = 400;  // kOfSum was measured with 2 to 1024 taps
   return outputs * (channels + kOfSum) < kAtATime * channels;
 }
 
@@ -71,14 +72,14 @@ PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
   return prepared;
 }
 
-// One output of one image.
+// One output channel of one image.
 struct Plane {
-  const float* parts;  // of the image's first place, and of the output
-  int64_t step;        // between places
+  const float* parts;  // of the image's first window and this output
+  int64_t step;        // elements between successive windows
   float* y;
 };
 
-// What is left of the taps of a window where the result ends.
+// The taps of a window that lie inside the result along an axis, and where its first tap would lie.
 struct Reach {
   int64_t first_tap, end_tap, first_place;
 };
@@ -90,7 +91,7 @@ Reach ReachOf(const WindowAxis& axis, int64_t place) {
   return {first, std::min(end, axis.kernel), start};
 }
 
-// Adds the taps of a place, axis by axis.
+// Adds the taps of one window to the result, axis by axis.
 void AddPlace(const Window& window, size_t axis, absl::Span<const int64_t> place, const float* parts, float* y) {
   const WindowAxis& at = window[axis];
   const Reach reach = ReachOf(at, place[axis]);
@@ -137,7 +138,7 @@ void OverlapAdd(const PreparedOverlap& prepared, absl::Span<const float> parts, 
 
 absl::Status ConvTransposeByOverlap(KernelContext& context) {
   const DType stored = context.Input(kX).dtype(), compute = ComputeTypeFor(context, stored);
-  constexpr int64_t kOverlap = 1;  // beside what the library's own row keeps of the same shapes
+  constexpr int64_t kOverlap = 1;  // keeps this entry apart from those of the library's convolution for equal shapes
   std::vector<int64_t> key = {kOverlap};
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared,

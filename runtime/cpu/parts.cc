@@ -12,7 +12,7 @@
 namespace amp {
 namespace {
 
-// Larger parts were no faster where this was measured, with 1 MB of second-level cache; smaller ones were slower.
+// Larger parts were not faster where this was measured (1 MB of second-level cache); smaller ones were slower.
 constexpr int64_t kLeastPartBytes = 64 << 10, kMostPartBytes = 1 << 20;
 constexpr int64_t kPartOfAll = 8;
 
@@ -25,7 +25,7 @@ const std::byte* At(const Tensor& tensor, int64_t element) {
   return tensor.bytes().data() + static_cast<size_t>(element) * ElementBytes(tensor.dtype());
 }
 
-// Gives the elements that a part reads in the type that the library computes in.
+// Reads a part of an operand in the type that the library computes in.
 class PartReader {
  public:
   static absl::StatusOr<PartReader> Create(const KernelContext& context, const PartedOperand& operand, DType compute,
@@ -45,7 +45,7 @@ class PartReader {
     return reader;
   }
 
-  // Of an operand in blocks.
+  // Reads a block of an operand with several blocks (PartedOperand::blocks).
   const void* ReadBlock(int64_t block) {
     const Tensor& tensor = *operand_.tensor;
     ConvertElements(At(tensor, block * BlockSize()), tensor.dtype(), At(scratch_, 0), scratch_.dtype(),
@@ -81,19 +81,20 @@ class PartReader {
   }
 
   PartedOperand operand_;
-  Tensor scratch_;  // of a part, or all of it converted; undefined: the operand is read where it is
+  Tensor scratch_;  // holds a part, or the whole converted operand; undefined: the operand is read in place
 };
 
-// Whether a part of the result depends on no more of the operand than what lies in the same place.
+// Whether a part of the result depends only on those elements of the operand that lie at the same offsets.
 bool IsReadInPlace(const PartedOperation& operation, int64_t step, const PartWindow& window) {
   if (operation.parts.count() == 1) return true;
   return step == operation.y_step && window.stride == 1 && window.lead == 0 && window.extent == 1;
 }
 
-// The input whose elements the result may take, where they are free; nothing where there is none.
+// Returns the input whose memory the result may reuse; nothing if there is none.
 std::optional<size_t> PortToReuse(const KernelContext& context, const PartedRun& run) {
   const PartedOperation& operation = run.operation;
-  if (operation.computed_as == operation.stored_as) return std::nullopt;  // the library writes what it still reads
+  // The library writes the result directly, while it still reads its inputs.
+  if (operation.computed_as == operation.stored_as) return std::nullopt;
   const auto fits = [&](size_t port, int64_t step, const PartWindow& window) {
     const Tensor& x = context.Input(port);
     return context.MayReuseInput(port) && x.dtype() == operation.stored_as && x.dims() == operation.y_dims &&
@@ -113,7 +114,7 @@ absl::StatusOr<Tensor*> MakeResult(KernelContext& context, const PartedRun& run)
   return y;
 }
 
-// Stores what the library gives.
+// Stores the results of the library in the output, converting them if needed.
 class PartWriter {
  public:
   static absl::StatusOr<PartWriter> Create(KernelContext& context, const PartedRun& run) {
@@ -143,7 +144,7 @@ class PartWriter {
   int64_t step_ = 0;
 };
 
-// rows[..., c] += bias[c]
+// Computes rows[..., c] += bias[c].
 void AddBias(const Tensor& bias, absl::Span<float> rows) {
   const auto addends = bias.elements<float>();
   for (size_t row = 0; row < rows.size(); row += addends.size()) {
@@ -159,7 +160,7 @@ absl::StatusOr<Tensor> PackedNow(const KernelContext& context, const onednn::Pri
   return absl::InternalError("oneDNN does not pack the weights");
 }
 
-// All that the parts of a run share.
+// The buffers that all parts of a run share.
 class PartsRunner {
  public:
   explicit PartsRunner(const PartedRun& run) : run_(run) {}
@@ -224,7 +225,7 @@ class PartsRunner {
   }
 
   const PartedRun& run_;
-  absl::InlinedVector<Tensor, 2> ordered_;  // what the epilogue reads, in the library's layout
+  absl::InlinedVector<Tensor, 2> ordered_;  // operands of the epilogue, in the library's layout
   Readers inputs_, operands_, biases_;
   Tensor scratch_;
   PartWriter result_;

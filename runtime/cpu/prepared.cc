@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMostEntries = 8;
 
-// Elements between two 16-bit types that are float32 on their way at the same time.
+// Elements that are converted at a time between two 16-bit types, through float32.
 constexpr size_t kOnTheirWay = 1024;
 
 }  // namespace

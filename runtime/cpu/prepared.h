@@ -1,4 +1,4 @@
-// What the rows of oneDNN keep for a node: an operation for every set of shapes that it met, and packed weights.
+// The state that oneDNN's kernels keep for a node: a prepared operation for each set of shapes, and packed weights.
 #ifndef AMP_RUNTIME_CPU_PREPARED_H_
 #define AMP_RUNTIME_CPU_PREPARED_H_
 
@@ -18,11 +18,11 @@
 
 namespace amp {
 
-// For one set of shapes; not changed once it is made.
+// An operation for one set of shapes, immutable once it is made.
 struct PreparedOperation {
   std::unique_ptr<onednn::Primitive> primitive;
   Dims y_dims;
-  Tensor weights;  // packed; undefined where they are packed, or read as they are, at every run
+  Tensor weights;  // packed; undefined if the weights are packed, or read unpacked, at every run
   virtual ~PreparedOperation() = default;
 };
 
@@ -30,8 +30,8 @@ class PreparedOperations : public KernelState {
  public:
   using Made = absl::StatusOr<std::shared_ptr<PreparedOperation>>;
 
-  // The operation for a key, made and kept if there is none. Errors: what `make` gives; that there is no such operation
-  // (kUnimplemented) is kept too, as finding out takes long.
+  // Returns the operation for a key; makes and keeps it if there is none. Errors: those of `make`. A
+  // refusal is kept too, as finding out that there is no such operation takes long.
   Made Get(const std::vector<int64_t>& key, const std::function<Made()>& make);
 
  private:
@@ -41,27 +41,28 @@ class PreparedOperations : public KernelState {
   };
 
   absl::Mutex mutex_;
-  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the last used first
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the most recently used first
 };
 
-// The constant at the port in the packing that the primitive wants, for all nodes and sizes that want the same of it.
-// `plain`: gives it in `compute`, the type that the primitive reads. Errors: what `plain` gives; kUnimplemented, the library does not
-// pack it; kResourceExhausted.
+// Returns the constant at the port, packed for the primitive. All nodes and sizes that need the same packing share it.
+// `plain`: returns the constant in `compute`, the type that the primitive reads. Errors: those of `plain`;
+// a refusal if the library cannot pack it; kResourceExhausted.
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
                                       DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
 
-// The type to compute in for tensors stored in `stored`: itself where the processor has arithmetic for it.
+// Returns the type in which tensors of type `stored` are computed: `stored` itself if the processor is fast with it,
+// else bfloat16 for float16 if the options allow that and it is fast, else float32.
 DType ComputeTypeFor(const KernelContext& context, DType stored);
-// float32, float16 or bfloat16.
+// Whether the type is float32, float16 or bfloat16.
 bool IsFloatOfLibrary(DType dtype);
 
-// The same elements in another of these types; itself where it has that. `memory`: null for the heap.
+// Returns the tensor converted to another of these types, or itself if it has the type. `memory`: null for the heap.
 absl::StatusOr<Tensor> Converted(const Tensor& tensor, DType dtype, TensorMemory* memory);
-// Elements of `from` into `to`, which has as many and the same layout.
+// Converts the elements of `from` into `to`, which has as many of them and the same layout.
 void ConvertInto(const Tensor& from, Tensor& to);
-// Elements at `from` to `to`, both of these types, by one thread.
+// Converts elements at `from` to elements at `to`, both of these types, with one thread.
 void ConvertLine(const void* from, DType from_type, void* to, DType to_type, size_t count);
-// The same, many of them, by the threads of the run.
+// Does the same for many elements, with the threads of the run.
 void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count);
 
 onednn::Operand RowMajorOperand(DType dtype, Dims dims);

@@ -1,6 +1,7 @@
-// RNN, GRU and LSTM as their usual forms have them, and com.microsoft's LSTM with quantised weights: one product for the
-// inputs of all steps, one per step for the state, the gates by vectorised loops. Peepholes, clips and other activations
-// are the reference's, and with quantised weights sequences of several lengths, which share scales.
+// RNN, GRU and LSTM in their usual forms, and com.microsoft's LSTM with quantised weights. The inputs of all steps are
+// one product, the state of each step is another one, and vectorised loops compute the gates. The reference kernel
+// computes peepholes, clips and other activations, and quantised layers with sequences of several lengths, as these
+// share scales.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -20,7 +21,7 @@ namespace {
 
 enum class CellKind { kRnn, kGru, kLstm, kQuantizedLstm };
 constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
-constexpr size_t kScaleOfW = 8, kScaleOfR = 10;  // of quantised weights; zero points are behind them
+constexpr size_t kScaleOfW = 8, kScaleOfR = 10;  // for quantised weights; the zero point follows each scale
 
 bool HasCell(CellKind kind) { return kind == CellKind::kLstm || kind == CellKind::kQuantizedLstm; }
 
@@ -30,7 +31,7 @@ struct LayerSizes {
   int64_t state() const { return batch * hidden; }
 };
 
-// The cell that the reference computes for the same node.
+// Returns the kind of cell by which the reference kernel computes the node.
 RecurrentCellKind FormKind(CellKind kind) {
   if (kind == CellKind::kRnn) return RecurrentCellKind::kRnn;
   return kind == CellKind::kGru ? RecurrentCellKind::kGru : RecurrentCellKind::kLstm;
@@ -62,7 +63,8 @@ bool HasExpectedShapes(const KernelContext& context, CellKind kind, const Recurr
          form.hidden_size.value_or(sizes.hidden) == sizes.hidden;
 }
 
-// Scales and zero points of the weights: one for each direction, or for each of its gates' rows.
+// Whether the weights are quantised, with constant scales and zero points: one per direction, or one per row of its
+// gates.
 bool AreQuantized(const KernelContext& context, size_t weights, size_t scale) {
   const Tensor& w = context.Input(weights);
   if (w.dtype() != DType::kInt8 && w.dtype() != DType::kUint8) return false;
@@ -114,7 +116,7 @@ int64_t Padded(int64_t count) {
 }
 
 struct PreparedLayer : PreparedOperation {
-  // from_reset: of GRU whose reset gate comes before the product; else null.
+  // from_reset: for GRU whose reset gate comes before the product; else null.
   std::unique_ptr<LayerProduct> from_x, from_h, from_reset;
   bool resets_before = false;
 };
@@ -150,9 +152,10 @@ class LayerMaker {
   }
 
  private:
-  using Biases = std::vector<std::vector<float>>;  // one per direction, or none
+  using Biases = std::vector<std::vector<float>>;  // one vector per direction, or none
 
-  // The biases of both products go to the first one, but GRU's of the state's candidate, which is reset with its product.
+  // Sums the biases of both products into the first product's bias. A GRU that resets after its product keeps the
+  // state's bias of the candidate apart, as it is reset together with that product.
   absl::Status ReadBiases(bool resets_after) {
     if (!context_.HasInput(kB)) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(const Tensor b, Converted(context_.Input(kB), DType::kFloat32, nullptr));
@@ -186,7 +189,7 @@ class LayerMaker {
     return MakeFloatProduct({part.rows, part.columns, outputs}, directions);
   }
 
-  // What the direction's outputs have of scales, or zero points, as numbers of `To`.
+  // Returns a direction's scales or zero points, one per output, as numbers of `To`.
   template <typename To, typename T>
   std::vector<To> ByOutput(const Tensor& all, int64_t direction) const {
     const auto elements = all.elements<T>();
@@ -220,7 +223,7 @@ class LayerMaker {
   Biases x_bias_, h_bias_;
 };
 
-// The steps of one direction. All arrays are float32; `gates` is where a step's sums are made into gates.
+// Computes the steps of one direction. All arrays are float32. `gates` holds a step's sums, which become its gates.
 class LayerRun {
  public:
   LayerRun(const PreparedLayer& layer, const LayerSizes& sizes, size_t direction, void* scratch)
@@ -230,7 +233,7 @@ class LayerRun {
     return product.Run(direction_, a, y, scratch_);
   }
 
-  // What comes from x for each sequence of the batch, [gate_rows]; null: it has ended, and its state stays.
+  // The product of x for each sequence of the batch, [gate_rows]; null: the sequence has ended, and its state stays.
   using Gates = absl::Span<float* const>;
   // from_h[batch, gate_rows]; h, c [batch, hidden] are the state.
   absl::Status Step(CellKind kind, Gates from_x, float* from_h, float* h, float* c) const {
@@ -259,7 +262,7 @@ class LayerRun {
     loops_.unary.tanh(gates, h, n, {});
   }
 
-  // Gates i, o, f, c.
+  // The gates are i, o, f, c.
   void Lstm(float* gates, const float* from_h, State state) const {
     const auto n = static_cast<size_t>(sizes_.hidden);
     loops_.binary.add.of_both(gates, from_h, gates, 4 * n);
@@ -273,7 +276,7 @@ class LayerRun {
     loops_.binary.multiply.of_both(out, candidate, state.h, n);
   }
 
-  // h = (1 - z) * candidate + z * h = candidate + z * (h - candidate)
+  // Computes h = (1 - z) * candidate + z * h as candidate + z * (h - candidate).
   void Mix(const float* z, const float* candidate, float* h) const {
     const auto n = static_cast<size_t>(sizes_.hidden);
     loops_.binary.subtract.of_both(h, candidate, h, n);
@@ -281,7 +284,7 @@ class LayerRun {
     loops_.binary.add.of_both(h, candidate, h, n);
   }
 
-  // Gates z, r, h.
+  // The gates are z, r, h.
   void Gru(float* gates, float* from_h, float* h) const {
     const auto n = static_cast<size_t>(sizes_.hidden);
     loops_.binary.add.of_both(gates, from_h, gates, 2 * n);
@@ -293,7 +296,8 @@ class LayerRun {
     Mix(gates, candidate, h);
   }
 
-  // from_h holds the sums of z and r of all sequences, [batch, 2 * hidden]; what is reset goes behind them.
+  // from_h holds the sums of z and r of all sequences, [batch, 2 * hidden]. The product with the reset state overwrites
+  // it.
   absl::Status GruResetBefore(Gates from_x, float* from_h, float* h) const {
     const auto n = static_cast<size_t>(sizes_.hidden), batch = static_cast<size_t>(sizes_.batch);
     const std::vector<float> old(h, h + batch * n);
@@ -324,7 +328,8 @@ class LayerRun {
   const Loops& loops_;
 };
 
-// The state that the layer starts from, and ends with.
+// Returns the initial state of the layer in float32, zeros if the input is absent. The steps turn it into the final
+// state.
 absl::StatusOr<Tensor> ReadState(const KernelContext& context, size_t port, const LayerSizes& sizes) {
   AMP_ASSIGN_OR_RETURN(Tensor state,
                        context.MakeScratch(DType::kFloat32, {sizes.directions, sizes.batch, sizes.hidden}));
@@ -344,7 +349,7 @@ absl::Status WriteOutput(KernelContext& context, size_t port, const Tensor& resu
   return absl::OkStatus();
 }
 
-// Where in a sequence step `i` of a direction is; -1: behind its end.
+// Returns the position in a sequence that step `i` of a direction reads; -1: the sequence has ended.
 int64_t StepOf(int64_t length, int64_t i, bool is_reversed) {
   if (i >= length) return -1;
   return is_reversed ? length - 1 - i : i;

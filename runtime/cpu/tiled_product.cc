@@ -17,8 +17,8 @@ constexpr int64_t kRowGranule = 16, kLeastDepth = 128, kLeastColumns = 192, kMos
 
 // ---- choosing -------------------------------------------------------------------------------------------------------
 
-// Weights that are read, elements that are widened, sums that are taken up again: by how long they took where this was
-// measured, an element that is widened as the unit.
+// Estimates the time of a tiling: reads of weights, widened elements, and sums that are read again. The factors are
+// measured times, relative to that of widening one element.
 double CostOf(const ProductSize& size, const Tiling& tiling) {
   constexpr double kOfWeight = 4, kOfSum = 3.5;
   const auto times = [](int64_t whole, int64_t part) {
@@ -30,7 +30,8 @@ double CostOf(const ProductSize& size, const Tiling& tiling) {
          m * n * (times(size.k, tiling.depth) - 1) * kOfSum;
 }
 
-// Parts of an axis that are all alike, whole registers, and not too small.
+// Returns the sizes of equal parts of an axis that are multiples of a register and not too small; the whole axis is
+// one.
 std::vector<int64_t> EqualParts(int64_t whole, int64_t least) {
   constexpr int64_t kRegister = 16;
   std::vector<int64_t> parts = {whole};
@@ -112,7 +113,7 @@ bool WantOnePacking(const TiledProduct& product) {
                      [&](const onednn::Primitive* tile) { return tile->packing() == all.front()->packing(); });
 }
 
-// Every tile of the weights, in the order in which they are read.
+// Packs all tiles of the weights, in the order in which they are read.
 absl::StatusOr<std::vector<Tensor>> PackAll(const KernelContext& context, const TileSpec& spec,
                                             const onednn::Primitive& primitive) {
   std::vector<Tensor> tiles;
@@ -152,7 +153,7 @@ absl::Status PackTiles(KernelContext& context, const TileSpec& spec, TiledProduc
 
 // ---- running --------------------------------------------------------------------------------------------------------
 
-// Rows and columns of a matrix in memory.
+// A block of rows and columns of a matrix.
 struct Patch {
   int64_t row = 0, column = 0, rows = 1, columns = 1;
 };
@@ -171,7 +172,7 @@ void ForEachRow(const Patch& patch, const Visit& visit) {
   });
 }
 
-// Of a matrix with rows of `width` elements, as a matrix of its own in another type, and back.
+// Copy a patch of a matrix with rows of `width` elements to a matrix of its own, of another type, and back.
 void ReadPatch(const Tensor& from, int64_t width, const Patch& patch, Tensor& to) {
   ForEachRow(patch, [&](int64_t row) {
     ConvertLine(At(from, (patch.row + row) * width + patch.column), from.dtype(), At(to, row * patch.columns),
@@ -205,7 +206,7 @@ class TileRun {
   }
 
  private:
-  // A residual's patch is read before that of the result is stored.
+  // The result may reuse a residual's memory: each patch of the residual is read before the result's patch is stored.
   absl::Status MakeResult(DType stored_as, const Dims& y_dims) {
     for (const TileOperand& operand : product_.operands) {
       const Tensor& x = context_.Input(operand.port);

@@ -1,10 +1,10 @@
-// Products with constant weights of operands that are stored in another type than the library computes in, where not
-// even some rows of them fit what may be held in that type: cut along rows, columns and depth.
+// Products with constant weights whose operands are stored in another type than the library computes in. They are cut
+// along rows, columns and depth, if not even a few whole rows fit the memory that may hold converted elements.
 //
 //   x float16[128,3072], w [3072,768] in tiles of [256,256]
-//     for each 256 columns:  for each 256 of the depth:  y float32[128,256] += x float32[128,256] tile     y float16[...]
+//     for each 256 columns:  for each 256 of the depth:  y float32[128,256] += x float32[128,256] tile   y float16[...]
 //
-// Weights are read once for as many rows as a tile has, which is what cutting along rows alone, finely, would not do.
+// Weights are then read once per tile's rows. Cutting finely along rows alone would read them more often.
 #ifndef AMP_RUNTIME_CPU_TILED_PRODUCT_H_
 #define AMP_RUNTIME_CPU_TILED_PRODUCT_H_
 
@@ -25,36 +25,37 @@
 
 namespace amp {
 
-// [m, k] times [k, n]. `residuals`: operands of the epilogue that have the result's shape.
+// The sizes of [m, k] times [k, n]. `residuals`: number of epilogue operands that have the result's shape.
 struct ProductSize {
   int64_t m = 1, k = 1, n = 1;
   int64_t residuals = 0;
 };
 
-// Of a tile; depth and columns divide k and n.
+// The size of a tile. Depth divides k, columns divides n.
 struct Tiling {
   int64_t rows = 1, depth = 1, columns = 1;
 
-  // What parts of operands and result take that are held in float32.
+  // Returns the bytes of a tile's operands and result in float32.
   int64_t Bytes(const ProductSize& size) const;
-  // Whether it is cut along rows alone.
+  // Whether the product is cut along rows alone.
   bool HasWholeRows(const ProductSize& size) const { return depth == size.k && columns == size.n; }
 };
-// In float32, of tiles and of whole rows.
+// The most bytes in float32 for tiles, and for whole rows.
 struct TileBudget {
   int64_t of_tiles = 0, of_rows = 0;
 };
-// The tiling that is expected to take least time; where none is within the budget, a few whole rows. `kept`: one whose
-// depth and columns it is to have, unless it has whole rows; null: any.
+// Returns the tiling that is expected to be fastest within the budget; if there is none, a few whole rows. `kept`: a
+// tiling whose depth and columns must be used, unless whole rows are; null: any.
 Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Tiling* kept = nullptr);
 
-// An operand of the epilogue: by which of the result's axes it varies.
+// An operand of the epilogue, and the axes of the result along which it varies.
 struct TileOperand {
   size_t port = 0;
   bool by_row = false, by_column = false;
 };
 
-// For so many rows: the first of the depth, those in the middle, the last, which has the epilogue.
+// The primitives for one number of rows: for the first tile of the depth, those in the middle, and the last one, which
+// applies the epilogue.
 struct TilePrimitives {
   std::unique_ptr<onednn::Primitive> first, middle, last;
 };
@@ -64,22 +65,22 @@ struct TiledProduct {
   Tiling tiling;
   DType compute = DType::kUndefined;
   TilePrimitives of_rows, of_last_rows;
-  // Packed: one block of columns after the other, each through the depth.
+  // Packed tiles: for each block of columns, all tiles of the depth.
   std::shared_ptr<const std::vector<Tensor>> weights;
   std::vector<TileOperand> operands;
 };
 
-// The tiles of a node's weights, for products of any number of rows.
+// The tiles of a node's weights, for products with any number of rows.
 struct TiledWeights : KernelState {
   absl::Mutex mutex;
-  Tiling tiling ABSL_GUARDED_BY(mutex);  // but for the rows
+  Tiling tiling ABSL_GUARDED_BY(mutex);  // its rows do not matter
   std::string packing ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const std::vector<Tensor>> tiles ABSL_GUARDED_BY(mutex);  // null: none yet
 };
-// The tiling of what there is already.
+// Returns the tiling of the tiles that the node has kept.
 std::optional<Tiling> KeptTiling(KernelContext& context);
 
-// What is asked for: how operands of an epilogue look to the library, in the shape [m, n] with ones.
+// The requested product. `view_of_operand`: returns the dims of an epilogue's operand, as m, n or ones.
 struct TileSpec {
   ProductSize size;
   Tiling tiling;
@@ -88,11 +89,11 @@ struct TileSpec {
   const std::vector<EpilogueStep>& steps;
   std::function<std::optional<Dims>(const Tensor&)> view_of_operand;
 };
-// Errors: kUnimplemented, the library's, or weights that it wants differently from tile to tile.
+// Errors: the library's refusal, or if it wants several packings for the tiles.
 absl::StatusOr<std::shared_ptr<const TiledProduct>> PrepareTiles(KernelContext& context, const TileSpec& spec);
 
-// Makes output 0 of these dims, in the elements of a residual where nobody else needs them. Errors: kInternal, the
-// library's; memory.
+// Computes output 0 with these dims. It reuses the memory of a residual that nobody else needs. Errors: kInternal from
+// the library; no memory.
 absl::Status RunTiles(KernelContext& context, const TiledProduct& product, DType stored_as, const Dims& y_dims);
 
 }  // namespace amp

@@ -1,5 +1,5 @@
-// ai.amp::MatrixWeightGradient by oneDNN, of operands that are stored in another type than the library computes in: they
-// are cut along the rows of the batch, and what the parts give is added up in the result.
+// ai.amp::MatrixWeightGradient by oneDNN, for operands stored in another type than the library computes in. They are
+// cut along the rows of the batch, and the products of all parts are added up in the result.
 //
 //   a float16[8192,784], g float16[8192,64]        dw float32[784,64] += a[0:256]^T g[0:256]        32 times
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int64_t kRowGranule = 256;
 
 struct PreparedGradient : PreparedOperation {
   Parts parts;
-  std::unique_ptr<onednn::Primitive> adds, adds_last;  // to what is there; null where there is no such part
+  std::unique_ptr<onednn::Primitive> adds, adds_last;  // add to the result; null if there is no such part
 };
 
 Refusal WhyNot(const KernelContext& context) {
@@ -56,7 +56,7 @@ PreparedOperations::Made Prepare(const Dims& y, DType compute, int64_t rows) {
   return gradient;
 }
 
-// The rows of an operand in the type that the library computes in.
+// Reads rows of an operand in the type that the library computes in.
 class Rows {
  public:
   static absl::StatusOr<Rows> Create(const KernelContext& context, const Tensor& tensor, DType compute, int64_t most) {

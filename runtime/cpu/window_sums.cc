@@ -9,7 +9,7 @@
 namespace amp {
 namespace {
 
-// [pixels, groups]: x - x_zero, added up over the channels of a group.
+// Returns [pixels, groups]: the sums of x - x_zero over the channels of each group.
 absl::StatusOr<Tensor> ChannelSums(const KernelContext& context, const Tensor& x, int32_t x_zero, int64_t groups) {
   const auto of_group = static_cast<size_t>(x.dim(1) / groups);
   const int64_t count = x.num_elements() / x.dim(1) * groups;
@@ -34,7 +34,7 @@ absl::StatusOr<Tensor> ChannelSums(const KernelContext& context, const Tensor& x
   return result;
 }
 
-// [outer, input, inner] to [outer, output, inner]: the sum of the taps that are not in the padding.
+// Sums [outer, input, inner] to [outer, output, inner]: over the taps of each window that are not in the padding.
 absl::StatusOr<Tensor> SumAlong(const KernelContext& context, const Tensor& x, const WindowAxis& axis, int64_t outer) {
   const int64_t inner = x.num_elements() / (outer * axis.input);
   AMP_ASSIGN_OR_RETURN(Tensor result, context.MakeScratch(DType::kInt32, {outer * axis.output * inner}));

@@ -1,8 +1,9 @@
-// What zero points of a convolution's weights take from its sums of products, of 8-bit integers.
+// Subtracts the effect of the weights' zero points from a convolution's sums of products of 8-bit integers.
 //
 //   sum over taps of (x - x_zero) (w - w_zero) = sum (x - x_zero) w - w_zero sum (x - x_zero)
 //
-// The last sum is one per window and group, whatever the filter: channels are added up once, then taps axis by axis.
+// The last sum depends on the window and the group, but not on the filter. Channels are added up once, then taps along
+// one axis after another.
 #ifndef AMP_RUNTIME_CPU_WINDOW_SUMS_H_
 #define AMP_RUNTIME_CPU_WINDOW_SUMS_H_
 
@@ -15,9 +16,9 @@
 
 namespace amp {
 
-// Takes it from `sums` [batch, filters, ...], int32 and channels-last as `x` of int8 or uint8 [batch, channels, ...] is;
-// sums wrap at 32 bits. `w_zeros`: one per filter. Scratch memory is the context's. REQUIRES: channels and filters are
-// multiples of `groups`. Error: kResourceExhausted.
+// Subtracts w_zero sum (x - x_zero) from `sums`, int32 [batch, filters, ...]. `x`: int8 or uint8 [batch, channels,
+// ...]. Both are channels-last. Sums wrap at 32 bits. `w_zeros`: one per filter. Allocates scratch memory from the
+// context. REQUIRES: channels and filters are multiples of `groups`. Error: kResourceExhausted.
 absl::Status SubtractZeroPoints(const KernelContext& context, const Tensor& x, int32_t x_zero, const Window& window,
                                 int64_t groups, const std::vector<int32_t>& w_zeros, Tensor& sums);
 

@@ -32,7 +32,7 @@ class Symbols {
 
 Opened Open() {
   Opened opened;
-  // As old and as new as what this was built with, but for fixes.
+  // The major version is that of this build; within it, minor versions are compatible.
   const std::string name = "libcublasLt.so." + std::to_string(CUDART_VERSION / 1000);
   void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {

@@ -1,4 +1,4 @@
-// cuBLASLt, opened when the first product is computed: nothing else needs it.
+// Opens cuBLASLt when the first product is computed; nothing else needs it.
 #ifndef AMP_RUNTIME_CUDA_CUBLASLT_H_
 #define AMP_RUNTIME_CUDA_CUBLASLT_H_
 
@@ -6,7 +6,7 @@
 
 namespace amp::cuda {
 
-// Its functions, by the names that they have there.
+// Pointers to the functions of cuBLASLt that are called.
 struct CublasLt {
   decltype(&cublasLtCreate) create = nullptr;
   decltype(&cublasLtDestroy) destroy = nullptr;
@@ -27,7 +27,7 @@ struct CublasLt {
   decltype(&cublasLtMatrixLayoutSetAttribute) set_layout = nullptr;
 };
 
-// Null, and `why_not` of less than `size` bytes, where there is none. Stays open.
+// Returns null, and a reason of less than `size` bytes in `why_not`, if it cannot be opened. It stays open.
 const CublasLt* OpenCublasLt(char* why_not, size_t size);
 
 }  // namespace amp::cuda

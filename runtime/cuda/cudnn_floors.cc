@@ -14,9 +14,9 @@ std::string WhyNot(size_t version, size_t least, const char* what) {
          " or newer";
 }
 
-// Whether there is something between the elements of [batch, heads, rows, columns] that is none of them.
+// Whether the memory of the heads [batch, heads, rows, columns] has gaps: elements between theirs that are not theirs.
 bool HasGaps(const device::HeadSteps& heads, const std::array<int64_t, 4>& dims) {
-  std::array<std::pair<int64_t, int64_t>, 4> axes;  // of step and number, from the inside out
+  std::array<std::pair<int64_t, int64_t>, 4> axes;  // stride and length of each axis, later sorted from the inside out
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = {heads.steps[i], dims[i]};
   std::sort(axes.begin(), axes.end());
   int64_t elements = 1;

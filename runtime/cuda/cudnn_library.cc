@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kName[] = "libcudnn.so.9";
 
-// The functions that are called here, by the names that they have there; plans find theirs by themselves.
+// The functions of cuDNN that this file calls. The front end, which makes plans, finds the others by itself.
 struct Functions {
   decltype(&cudnnGetVersion) get_version = nullptr;
   decltype(&cudnnGetErrorString) error_text = nullptr;
@@ -51,7 +51,7 @@ Opened Open() {
   return opened;
 }
 
-// Of the processor or of the device.
+// Whether memory of the processor or of the device is lacking.
 bool LacksMemory(cudnnStatus_t status) {
   return status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
          status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
@@ -82,7 +82,7 @@ cudnnContext* MakeCudnnHandle(CUstream_st* stream, CudnnFailure& failure) {
   return fail("cudnnSetStream", status);
 }
 
-// Nothing can be done about what fails here.
+// Errors are ignored, as nothing can be done about them here.
 void DestroyCudnnHandle(cudnnContext* handle) { static_cast<void>(OpenOnce().functions.destroy(handle)); }
 
 }  // namespace amp::cuda

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 namespace cudnn_frontend {
-void* cudnn_dlhandle = nullptr;  // where the front end looks for cuDNN's functions
+void* cudnn_dlhandle = nullptr;  // the front end looks up cuDNN's functions in it
 }
 
 namespace amp::cuda {
@@ -26,10 +26,10 @@ using Dims = std::vector<int64_t>;
 using TensorOf = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Note = fe::NumericalNote_t;
 
-// The numbers of the operands; that of step i is kFirstStep + i.
+// The identifiers of the operands. The operand of step i has kFirstStep + i.
 enum Operand : int64_t { kX = 1, kW, kBias, kY, kQ, kK, kV, kMask, kFirstStep };
 
-// Larger workspaces are not worth the memory.
+// Engines that need larger workspaces are not used.
 constexpr int64_t kMostWorkspaceBytes = int64_t{1} << 30;
 
 fe::DataType_t TypeOf(Storage storage) {
@@ -49,7 +49,7 @@ Dims RowSteps(const Dims& dims) {
   return steps;
 }
 
-// Of [n, channels, ...], the channels beside each other.
+// Returns the strides of [n, channels, ...] with the channels innermost.
 Dims ChannelSteps(Dims dims) {
   std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
   Dims steps = RowSteps(dims);
@@ -70,12 +70,12 @@ void MakeResult(fe::graph::Tensor_attributes& y, Operand number, const Dims& dim
   y.set_output(true).set_uid(number).set_dim(dims).set_stride(steps).set_data_type(TypeOf(storage));
 }
 
-// The first line of an error, short enough for a report.
+// Returns the first line of an error, cut to a length that fits a report.
 std::string OneLine(const std::string& text) {
   constexpr size_t kMost = 160;
   return text.substr(0, std::min(kMost, text.find('\n')));
 }
-// The front end gives cuDNN's status by its name, somewhere in what may be many lines.
+// Makes a failure from an error's text. The front end mentions the name of cuDNN's status somewhere in its many lines.
 CudnnFailure FailureOf(const std::string& text) {
   return {.text = OneLine(text),
           .is_out_of_memory =
@@ -89,7 +89,7 @@ CudnnFailure FailureOf(fe::error_t error) {
 
 enum class TensorCores { kNeeded, kBarred, kLeft };
 
-// An engine with its settings, as a graph has built it.
+// An engine with its settings, as the graph has built it.
 struct Candidate {
   int64_t index = 0;
   std::string engine = {};
@@ -98,7 +98,7 @@ struct Candidate {
 
 class Plan : public CudnnPlan {
  public:
-  // REQUIRES: there is a candidate.
+  // REQUIRES: `candidates` is not empty.
   Plan(Graph graph, std::vector<Candidate> candidates, bool uses_tensor_cores)
       : graph_(std::move(graph)), candidates_(std::move(candidates)), uses_tensor_cores_(uses_tensor_cores) {}
 
@@ -122,8 +122,9 @@ class Plan : public CudnnPlan {
   size_t taken_ = 0;
 };
 
-// The part of a graph that is the same for all of them: float32 inside, and no call of CUDA's runtime, of which the front
-// end would open a copy of its own. Plans are kept as long as their device, so that captured graphs need not keep them.
+// Makes the part of a graph that all graphs have in common: float32 inside, and no calls of CUDA's runtime, of which
+// the front end would open another copy. Plans live as long as their device, so captured CUDA graphs need not keep them
+// alive.
 Graph NewGraph(const CudnnTarget& target, Storage storage) {
   Graph graph;
   graph.set_io_data_type(TypeOf(storage))
@@ -145,7 +146,7 @@ fe::error_t Build(Graph& graph, const CudnnTarget& target) {
   return graph.build_operation_graph();
 }
 
-// Engines that may be taken, and none that is not among them.
+// Asks for engines, and bars those that must not be used.
 fe::error_t Propose(Graph& graph, TensorCores tensor_cores) {
   fe::error_t error = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
   if (error.is_bad()) return error;
@@ -158,7 +159,7 @@ fe::error_t Propose(Graph& graph, TensorCores tensor_cores) {
   return graph.check_support();
 }
 
-// The candidate that cuDNN proposes there, built. Heuristics may propose what does not fit in the end.
+// Builds the candidate at its index. Heuristics may propose engines that do not support the graph in the end.
 fe::error_t BuildAt(Graph& graph, Candidate& candidate) {
   if (fe::error_t error = graph.build_plan_at_index(candidate.index); error.is_bad()) return error;
   int64_t workspace_bytes = 0;
@@ -202,14 +203,14 @@ std::unique_ptr<CudnnPlan> PlanWith(const Describe& describe, Storage storage, T
   return std::make_unique<Plan>(std::move(graph), std::move(candidates), tensor_cores == TensorCores::kNeeded);
 }
 
-// What is asked for besides the operation.
+// Requirements of a plan besides the operation itself.
 struct Wishes {
   Storage storage = Storage::kFloat32;
   bool allows_tf32 = false;
-  bool takes_any = false;  // 16 bits without Tensor Cores, too
+  bool takes_any = false;  // 16 bits may be computed without Tensor Cores
 };
 
-// With Tensor Cores where that is what the type is for, or allowed; else without.
+// Plans with Tensor Cores for 16 bits, or if TF32 is allowed; otherwise, or if 16 bits may do without, without them.
 std::unique_ptr<CudnnPlan> PlanBest(const Describe& describe, const Wishes& wishes, const CudnnTarget& target,
                                     const CudnnWish& wish, CudnnFailure& failure) try {
   fe::cudnn_dlhandle = OpenCudnn().handle;
@@ -231,7 +232,7 @@ Dims StepsIn(const LibraryConvolution& c, const Dims& dims) {
   return c.channels_last ? ChannelSteps(dims) : RowSteps(dims);
 }
 
-// Images have at least two axes there; what they do not have is 1.
+// cuDNN's images have at least two axes; missing ones have length 1.
 constexpr int32_t kLeastAxes = 2;
 
 template <typename Of>
@@ -262,7 +263,7 @@ Dims DimsOfW(const LibraryConvolution& c) {
   return With(first, second / c.groups, OfAxes(c, [](const auto& axis) { return axis.kernel; }));
 }
 
-// Of a transposed convolution the window slides over the result, which may be larger than the windows reach.
+// A transposed convolution slides its window over the result, which may be larger than the windows reach.
 int64_t PadEnd(const device::PoolAxis& axis, bool is_transposed) {
   if (!is_transposed) return axis.pad_end;
   const int64_t reach = int64_t{axis.output - 1} * axis.stride + int64_t{axis.kernel - 1} * axis.dilation + 1;
@@ -278,7 +279,7 @@ Attributes WindowOf(const LibraryConvolution& c) {
       .set_dilation(OfAxes(c, [](const auto& axis) { return axis.dilation; }));
 }
 
-// Nothing for functions that cuDNN does not have.
+// Returns nothing for functions that cuDNN does not have.
 std::optional<Pointwise_attributes> PointwiseOf(const ResultStep& step) {
   using Mode = fe::PointwiseMode_t;
   Pointwise_attributes pointwise;
@@ -339,7 +340,8 @@ fe::error_t AddSteps(const LibraryConvolution& c, int32_t first, int32_t end, Gr
   return {};
 }
 
-// Whether the first step adds as much as there is: engines for rows of pixels want that ahead of the bias.
+// Whether the first step adds a residual of the result's shape. Engines for channels-last images want it ahead of the
+// bias.
 bool AddsResidual(const LibraryConvolution& c) {
   return c.num_steps > 0 && c.steps[0].operand == ResultStep::Operand::kWhole &&
          c.steps[0].combine == device::BinaryFunction::kAdd;
@@ -396,7 +398,7 @@ fe::error_t DescribeAttention(const LibraryAttention& a, Graph& graph) {
   return {};
 }
 
-void* Writable(const void* pointer) { return const_cast<void*>(pointer); }  // as cuDNN takes what it only reads
+void* Writable(const void* pointer) { return const_cast<void*>(pointer); }  // cuDNN takes no pointers to const
 
 }  // namespace
 

@@ -5,7 +5,7 @@
 
 namespace amp::cuda {
 
-// All functions are in its code, and those that are seldom called take the most registers.
+// The chain's kernel contains all functions, and those that are seldom called need the most registers.
 template <>
 inline constexpr int kLeastBlocks<device::ChainBody<device::kChainRegisters>> = 3;
 

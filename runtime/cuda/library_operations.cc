@@ -15,7 +15,8 @@ using device::LibraryAttention;
 using device::LibraryConvolution;
 using device::ResultStep;
 
-// All of an operation that a plan depends on; the first number tells the kinds apart.
+// Returns all properties of an operation that its plan depends on. The first number tells the kinds of operations
+// apart.
 std::vector<int64_t> KeyOf(const LibraryConvolution& c) {
   std::vector<int64_t> key = {0,
                               static_cast<int64_t>(c.storage),
@@ -62,7 +63,7 @@ std::vector<int64_t> KeyOf(const LibraryAttention& a) {
   return key;
 }
 
-// "cuDNN 9.19.0 eng41_k2=4, Tensor Cores"
+// Returns "cuDNN 9.19.0 eng41_k2=4, Tensor Cores".
 std::string TextOf(const CudnnPlan& plan, bool is_float32) {
   const bool uses = plan.uses_tensor_cores();
   const char* const how = is_float32 ? (uses ? "TF32" : "strict float32: no TF32, no BF16x9 emulation")
@@ -76,17 +77,17 @@ bool IsAligned(const CudnnPointers& pointers) {
                      [](const auto& each) { return reinterpret_cast<uintptr_t>(each.second) % kAlignment == 0; });
 }
 
-// The error, with what there is to say in `text`.
+// Returns the error, after writing its message to `text`.
 int Answer(int error, const std::string& what, char* text) {
   std::snprintf(text, device::kMaxOperationText, "%s", what.c_str());
   return error;
 }
 int Refuse(const std::string& why_not, char* text) { return Answer(device::kNotTaken, why_not, text); }
 
-// Where memory is not what is missing, others may compute it.
+// Returns an error if memory is lacking; otherwise refuses, so that another kernel may compute the operation.
 int Fail(const CudnnFailure& failure, char* text) {
   if (!failure.is_out_of_memory) return Refuse(failure.text, text);
-  static_cast<void>(cudaGetLastError());  // does not last
+  static_cast<void>(cudaGetLastError());  // clears the error, so that the next call does not return it
   return Answer(device::kOutOfMemory, failure.text, text);
 }
 
@@ -117,7 +118,8 @@ int LibraryOperations::Reserve(size_t workspace_bytes) {
   const size_t size_bytes = std::max(workspace_bytes, 2 * workspace_bytes_);
   void* workspace = nullptr;
   if (const int error = cudaMalloc(&workspace, size_bytes); error != 0) {
-    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
+    // Clears the error, so that the next call does not return it.
+    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());
     return error;
   }
   workspaces_.push_back(workspace);
@@ -141,7 +143,7 @@ std::string LibraryOperations::ChoiceKeyOf(const Key& key) const {
 LibraryOperations::PlanPointer LibraryOperations::PlanFor(const Key& key, const CudnnPointers& pointers,
                                                           const MakePlan& make_plan, cudaStream_t stream,
                                                           std::string& how, CudnnFailure& failure) const {
-  constexpr size_t kMostCandidates = 8;  // that are timed
+  constexpr size_t kMostCandidates = 8;  // to be timed
   if (choices_ == nullptr) return make_plan({}, failure);
   const std::string text = ChoiceKeyOf(key);
   if (PlanPointer plan = Recall(text, make_plan); plan != nullptr) {
@@ -165,7 +167,8 @@ LibraryOperations::PlanPointer LibraryOperations::Recall(const std::string& key,
   return plan;
 }
 
-// In workspaces of its own, which are gone afterwards. Where there is no memory for them, what needs less is timed.
+// Times each candidate in a workspace of its own, which is freed afterwards. Candidates whose workspace does not fit in
+// memory are not timed.
 void LibraryOperations::PickAndKeep(const std::string& key, const CudnnPointers& pointers, cudaStream_t stream,
                                     CudnnPlan& plan, std::string& how) const {
   const size_t count = plan.num_candidates();
@@ -174,7 +177,7 @@ void LibraryOperations::PickAndKeep(const std::string& key, const CudnnPointers&
     plan.Take(i);
     void* workspace = nullptr;
     if (plan.workspace_bytes() > 0 && cudaMalloc(&workspace, plan.workspace_bytes()) != cudaSuccess) {
-      static_cast<void>(cudaGetLastError());  // does not last
+      static_cast<void>(cudaGetLastError());  // clears the error
       return kNoTime;
     }
     const float time = TimeOfRuns(stream, [&] { return plan.Run(target_.handle, pointers, workspace).text.empty(); });
@@ -183,7 +186,7 @@ void LibraryOperations::PickAndKeep(const std::string& key, const CudnnPointers&
     return time;
   });
   plan.Take(fastest);
-  if (num_timed == 0) return;  // who runs it is told why
+  if (num_timed == 0) return;  // running the plan will report the reason
   how = ", fastest of " + std::to_string(count);
   choices_->keep(choices_->self, key.c_str(), plan.engine().data(), plan.engine().size());
 }
@@ -202,7 +205,7 @@ int LibraryOperations::Run(const Key& key, const CudnnPointers& pointers, const 
     std::string how;
     entry.plan = PlanFor(key, pointers, make_plan, stream, how, failure);
     entry.text = entry.plan == nullptr ? failure.text : TextOf(*entry.plan, is_float32) + how;
-    if (entry.plan == nullptr && failure.is_out_of_memory) {  // another time, perhaps
+    if (entry.plan == nullptr && failure.is_out_of_memory) {  // memory may suffice next time
       plans_.erase(found);
       return Fail(failure, text);
     }
@@ -215,7 +218,7 @@ int LibraryOperations::Run(const Key& key, const CudnnPointers& pointers, const 
       entry.plan->Run(target_.handle, pointers, workspaces_.empty() ? nullptr : workspaces_.back());
   if (failure.is_out_of_memory) return Fail(failure, text);
   if (!failure.text.empty()) {
-    const int error = cudaGetLastError();  // where CUDA itself has a complaint, nobody else computes it
+    const int error = cudaGetLastError();  // an error of CUDA itself is final: no other kernel tries
     return error == 0 ? Fail(failure, text) : Answer(error, failure.text, text);
   }
   const bool is_slow = !is_float32 && !entry.plan->uses_tensor_cores();

@@ -1,9 +1,10 @@
-// Convolutions and attention on one device by cuDNN: planned once for each shape, then kept. Its heuristics choose the
-// engine; with UseChoices they propose, and the fastest that way is taken, and remembered by whoever gave the choices: by
-// the name that cuDNN has for an engine and its settings, so that only what it proposes again, and may be taken, is.
+// Computes convolutions and attention on one device with cuDNN. Each shape is planned once, and its plan is kept.
+// cuDNN's heuristics choose the engine. After UseChoices, they only propose engines; the fastest one is taken, and its
+// name (cuDNN's for an engine and its settings) is stored through the choices. A stored engine is used only if cuDNN
+// proposes it again and it may be used.
 //
-// A plan's workspace is memory that all share, as nothing runs at the same time. It grows, and what it was before stays
-// until the end: what has been started, or captured for later, may still use that.
+// All plans share one workspace, as nothing runs at the same time. When it grows, the smaller ones stay until the end,
+// since work that was started, or captured for later, may still use them.
 #ifndef AMP_RUNTIME_CUDA_LIBRARY_OPERATIONS_H_
 #define AMP_RUNTIME_CUDA_LIBRARY_OPERATIONS_H_
 
@@ -31,12 +32,12 @@ class LibraryOperations {
   LibraryOperations& operator=(const LibraryOperations&) = delete;
 
   void UseChoices(const device::Choices* choices);
-  // 0, kNotTaken, kWithoutTensorCores, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
+  // Return 0, kNotTaken, kWithoutTensorCores, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
   int Convolve(const device::LibraryConvolution& convolution, cudaStream_t stream, char* text);
   int Attend(const device::LibraryAttention& attention, cudaStream_t stream, char* text);
 
  private:
-  // What all that is alike shares: a plan and its text, or why there is none.
+  // The plan of all operations with one key, and its description; without a plan, the reason.
   struct Entry {
     std::unique_ptr<CudnnPlan> plan;
     std::string text;
@@ -45,19 +46,19 @@ class LibraryOperations {
   using PlanPointer = std::unique_ptr<CudnnPlan>;
   using MakePlan = std::function<PlanPointer(const CudnnWish&, CudnnFailure&)>;
 
-  // `make_plan`: of the operation, for target_.
+  // `make_plan` plans the operation for target_.
   int Run(const Key& key, const CudnnPointers& pointers, const MakePlan& make_plan, bool is_float32,
           cudaStream_t stream, char* text);
   CudnnFailure OpenLibrary(cudaStream_t stream);
-  // The plan, or why there is none. `how`: how its engine was chosen.
+  // Returns the plan, or null and a failure. `how`: set to how its engine was chosen.
   PlanPointer PlanFor(const Key& key, const CudnnPointers& pointers, const MakePlan& make_plan, cudaStream_t stream,
                       std::string& how, CudnnFailure& failure) const;
-  // What was chosen before; null: nothing, or it is refused.
+  // Returns a plan with the engine chosen before; null: none was, or it is refused.
   PlanPointer Recall(const std::string& key, const MakePlan& make_plan) const;
   void PickAndKeep(const std::string& key, const CudnnPointers& pointers, cudaStream_t stream, CudnnPlan& plan,
                    std::string& how) const;
-  int Reserve(size_t workspace_bytes);  // 0 or an error of CUDA
-  // "cudnn 91900 NVIDIA H200 9.0 ...": all that a choice depends on.
+  int Reserve(size_t workspace_bytes);  // returns 0 or an error of CUDA
+  // Returns "cudnn 91900 NVIDIA H200 9.0 ...": everything that a choice depends on.
   std::string ChoiceKeyOf(const Key& key) const;
 
   const int ordinal_;

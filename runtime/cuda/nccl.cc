@@ -11,7 +11,8 @@ namespace {
 
 constexpr char kName[] = "libnccl.so.2";
 
-// Of NCCL's interface what is called here, as nccl.h has it since 2.10. Source: NVIDIA NCCL User Guide, "NCCL API".
+// The part of NCCL's interface that is used here, as nccl.h has had it since 2.10. Source: NVIDIA NCCL User Guide,
+// "NCCL API".
 enum NcclType { kNcclUint8 = 1, kNcclFloat32 = 7 };
 enum NcclFold { kNcclLeast = 3, kNcclMean = 4 };
 struct NcclId {
@@ -33,7 +34,7 @@ struct Opened {
   std::string name, why_not;  // "NCCL 2.27.7"
 };
 
-// 22707 and, until 2.8, 2804.
+// Converts NCCL's numbering to text: 22707 is 2.27.7, and up to 2.8, 2804 is 2.8.4.
 std::string VersionText(int version) {
   constexpr int kMinor = 100;
   const int major = version < 10000 ? 1000 : 10000;
@@ -111,7 +112,7 @@ int NcclRanks::Join(const char* id, int rank, int size, char* text) {
   return ErrorOf(OpenOnce().functions.join(&communicator_, size, given, rank));
 }
 
-int NcclRanks::StartFold(const device::FoldArguments& fold, cudaStream_t stream) {
+int NcclRanks::StartAllReduce(const device::AllReduceArguments& fold, cudaStream_t stream) {
   if (communicator_ == nullptr) return device::kNoRanks;
   const Functions& functions = OpenOnce().functions;
   int result = 0;
@@ -119,18 +120,18 @@ int NcclRanks::StartFold(const device::FoldArguments& fold, cudaStream_t stream)
   if (result != 0) return ErrorOf(result);
   if (const int error = cudaEventRecord(begin_, stream); error != 0) return error;
   if (const int error = cudaStreamWaitEvent(stream_, begin_, 0); error != 0) return error;
-  const bool is_mean = fold.fold == device::Fold::kMean;
+  const bool is_mean = fold.operation == device::AllReduce::kMean;
   return ErrorOf(functions.reduce(fold.values, fold.values, fold.count, is_mean ? kNcclFloat32 : kNcclUint8,
                                   is_mean ? kNcclMean : kNcclLeast, communicator_, stream_));
 }
 
-int NcclRanks::AwaitFolds(cudaStream_t stream) {
+int NcclRanks::AwaitAllReduces(cudaStream_t stream) {
   if (communicator_ == nullptr) return device::kNoRanks;
   if (const int error = cudaEventRecord(end_, stream_); error != 0) return error;
   return cudaStreamWaitEvent(stream, end_, 0);
 }
 
-// Nothing can be done about what fails here.
+// Errors are ignored, as nothing can be done about them here.
 NcclRanks::~NcclRanks() {
   if (communicator_ != nullptr) static_cast<void>(OpenOnce().functions.leave(communicator_));
   if (begin_ != nullptr) static_cast<void>(cudaEventDestroy(begin_));

@@ -1,4 +1,4 @@
-// NCCL, opened when a data-parallel run begins: no header of it is needed, nor the library where one GPU is enough.
+// Opens NCCL when a data-parallel run begins. No header of NCCL is needed, nor the library if one GPU is enough.
 #ifndef AMP_RUNTIME_CUDA_NCCL_H_
 #define AMP_RUNTIME_CUDA_NCCL_H_
 
@@ -8,17 +8,18 @@
 
 #include "runtime/device/raw/ranks.h"
 
-struct ncclComm;  // what NCCL's communicators point to
+struct ncclComm;  // the type that NCCL's communicators point to
 
 namespace amp::cuda {
 
-inline constexpr int kLeastNccl = 21000;  // 2.10, as NCCL counts: the first with means
+inline constexpr int kLeastNccl = 21000;  // 2.10 in NCCL's numbering: the first with means
 
-// Numbers of errors that are NCCL's are these and its own.
+// Added to NCCL's error numbers, to tell them from CUDA's.
 inline constexpr int kNcclErrors = 20000;
 const char* NcclErrorText(int error);
 
-// The GPUs of a data-parallel run as one of them sees them. All functions give 0, or an error; CUDA's, or one of NCCL's.
+// The ranks of a data-parallel run, as one of their GPUs sees them. All functions return 0 or an error, CUDA's or
+// NCCL's.
 class NcclRanks {
  public:
   NcclRanks() = default;
@@ -27,20 +28,21 @@ class NcclRanks {
   // REQUIRES: the thread uses the device.
   ~NcclRanks();
 
-  // `id`: null: only whether there is a library. kNoRanks and the reason in `text`, else the library's name.
+  // Writes the library's name to `text` and, unless `id` is null, makes an id for the ranks to join by. Without a
+  // library, returns kNoRanks and writes the reason to `text`.
   static int Name(char* id, char* text);
-  // All that can fail on one rank alone, before the others wait for it.
+  // Does everything that can fail on one rank alone, before the other ranks wait for it.
   int Prepare();
   // REQUIRES: Prepare gave 0.
   int Join(const char* id, int rank, int size, char* text);
-  // What `stream` has been asked for comes before it.
-  int StartFold(const device::FoldArguments& fold, cudaStream_t stream);
-  // What `stream` is asked for comes behind all folds.
-  int AwaitFolds(cudaStream_t stream);
+  // Starts an all-reduce, which comes after the work that `stream` has been given so far.
+  int StartAllReduce(const device::AllReduceArguments& fold, cudaStream_t stream);
+  // Makes the work that `stream` is given from now on come after all all-reduces.
+  int AwaitAllReduces(cudaStream_t stream);
 
  private:
   ncclComm* communicator_ = nullptr;
-  cudaStream_t stream_ = nullptr;  // of the folds
+  cudaStream_t stream_ = nullptr;  // for the all-reduces
   cudaEvent_t begin_ = nullptr, end_ = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// The inside of the shared object: an NVIDIA GPU behind runtime/device/raw/device_table.h. The runtime of CUDA is linked
-// statically and opens the driver itself; nothing else of CUDA is needed to load this.
+// The shared object's code: implements runtime/device/raw/device_table.h for an NVIDIA GPU. CUDA's runtime is linked
+// statically and opens the driver itself; loading this needs nothing else of CUDA.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -21,7 +21,8 @@ static_assert(cudaErrorMemoryAllocation == device::kOutOfMemory);
 
 constexpr size_t kStagingBytes = size_t{1} << 20;
 
-// Of the processor's memory, what the device writes to by itself: copies to any other are waited for one by one.
+// Pinned memory of the processor, to which the device can write on its own. Copies to other memory are waited for
+// singly.
 struct Staging {
   std::mutex mutex;
   void* memory = nullptr;
@@ -31,7 +32,7 @@ struct DeviceWithProducts : OpenDevice {
   explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal), operations(ordinal) {}
 
   int num_multiprocessors = 0;
-  cudaEvent_t stages[device::kNumStages] = {};  // when the copy of each was done last; null: there was none
+  cudaEvent_t stages[device::kNumStages] = {};  // recorded behind the last copy of each stage; null: there was none
   Products products;
   LibraryOperations operations;
   NcclRanks ranks;
@@ -42,12 +43,13 @@ DeviceWithProducts& Of(void* self) { return static_cast<DeviceWithProducts&>(*st
 int Allocate(void* self, size_t size_bytes, void** memory) {
   if (const int error = UseDevice(self); error != 0) return error;
   const int error = cudaMalloc(memory, size_bytes);
-  if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
+  // Clears the error, so that the next call does not return it.
+  if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());
   return error;
 }
 
 void Release(void* self, void* memory) {
-  // What fails here has failed before, and was said then.
+  // An error here is one that an earlier call has reported.
   if (UseDevice(self) != 0) return;
   if (cudaFree(memory) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
@@ -67,7 +69,7 @@ int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
   Staging& staging = Of(self).staging;
   const std::lock_guard<std::mutex> lock(staging.mutex);
   if (count > 1 && staging.memory == nullptr && cudaMallocHost(&staging.memory, kStagingBytes) != 0) {
-    static_cast<void>(cudaGetLastError());  // does not last: each copy is waited for
+    static_cast<void>(cudaGetLastError());  // clears the error: without staging, each copy is waited for
   }
   std::vector<const void*> staged(count);
   size_t taken = 0;
@@ -92,12 +94,12 @@ int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
 int Pin(void* self, size_t size_bytes, void** memory) {
   if (const int error = UseDevice(self); error != 0) return error;
   const int error = cudaHostAlloc(memory, size_bytes, cudaHostAllocDefault);
-  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last
+  if (error != 0) static_cast<void>(cudaGetLastError());  // clears the error
   return error;
 }
 
 void Unpin(void* self, void* memory) {
-  // What fails here has failed before, and was said then.
+  // An error here is one that an earlier call has reported.
   if (UseDevice(self) != 0) return;
   if (cudaFreeHost(memory) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
@@ -161,21 +163,22 @@ int JoinRanks(void* self, const char* id, int rank, int size, char* text) {
   return Of(self).ranks.Join(id, rank, size, text);
 }
 
-int StartFold(void* self, const device::FoldArguments* fold) {
+int StartAllReduce(void* self, const device::AllReduceArguments* fold) {
   if (const int error = UseDevice(self); error != 0) return error;
-  return Of(self).ranks.StartFold(*fold, StreamOf(self));
+  return Of(self).ranks.StartAllReduce(*fold, StreamOf(self));
 }
 
-int AwaitFolds(void* self) {
+int AwaitAllReduces(void* self) {
   if (const int error = UseDevice(self); error != 0) return error;
-  return Of(self).ranks.AwaitFolds(StreamOf(self));
+  return Of(self).ranks.AwaitAllReduces(StreamOf(self));
 }
 
-// Kernels, products, folds and zeroes of the stream from here on, as a graph. Other threads may allocate meanwhile.
+// From now on, captures the stream's work (kernels, products, all-reduces, fills) as a graph. Other threads may
+// allocate meanwhile.
 int StartRecording(void* self) {
   if (const int error = UseDevice(self); error != 0) return error;
   const int error = cudaStreamBeginCapture(StreamOf(self), cudaStreamCaptureModeRelaxed);
-  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last
+  if (error != 0) static_cast<void>(cudaGetLastError());  // clears the error
   return error;
 }
 
@@ -190,7 +193,7 @@ int StopRecording(void* self, void** recording) {
     const int destroyed = cudaGraphDestroy(graph);
     if (error == 0) error = destroyed;
   }
-  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last: nothing was started
+  if (error != 0) static_cast<void>(cudaGetLastError());  // clears the error: nothing was started
   *recording = ready;
   return error;
 }
@@ -201,7 +204,7 @@ int Replay(void* self, void* recording) {
 }
 
 void ReleaseRecording(void* self, void* recording) {
-  // What runs of it goes on to its end. What fails here has failed before, and was said then.
+  // A replay that is running goes on to its end. An error here is one that an earlier call has reported.
   if (UseDevice(self) != 0) return;
   if (cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording)) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
@@ -222,11 +225,11 @@ void Close(void* self) {
   }
   cudaStream_t stream = opened->stream;
   static_cast<void>(cudaFreeHost(opened->staging.memory));
-  opened.reset();  // handles of libraries are bound to the stream
+  opened.reset();  // first: libraries' handles are bound to the stream
   static_cast<void>(cudaStreamDestroy(stream));
 }
 
-// What failed, or null.
+// Returns the name of the call that failed, or null.
 const char* Open(DeviceWithProducts& opened, int& error) {
   int count = 0;
   if (error = cudaGetDeviceCount(&count); error != 0) return "cudaGetDeviceCount";
@@ -279,8 +282,8 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .use_choices = cuda::UseChoices,
             .name_ranks = cuda::NameRanks,
             .join_ranks = cuda::JoinRanks,
-            .start_fold = cuda::StartFold,
-            .await_folds = cuda::AwaitFolds,
+            .start_all_reduce = cuda::StartAllReduce,
+            .await_all_reduces = cuda::AwaitAllReduces,
             .start_recording = cuda::StartRecording,
             .stop_recording = cuda::StopRecording,
             .replay = cuda::Replay,

@@ -1,4 +1,4 @@
-// Which of several ways is the fastest.
+// Finds the fastest of several ways to compute something.
 #ifndef AMP_RUNTIME_CUDA_PICK_FASTEST_H_
 #define AMP_RUNTIME_CUDA_PICK_FASTEST_H_
 
@@ -11,11 +11,11 @@
 
 namespace amp::cuda {
 
-inline constexpr float kNoTime = std::numeric_limits<float>::infinity();  // of what does not run
+inline constexpr float kNoTime = std::numeric_limits<float>::infinity();  // the time of a way that does not run
 
-// `take_time`: of one of `count`, kNoTime where it does not run. Each gets its turn in every round, so that a slow moment
-// of the device is not that of one alone, and its best time counts; the first round is to warm up. The first of equals,
-// or where none runs 0.
+// Returns the index of the fastest way, the first if several are equal, or 0 if none runs. `take_time` measures way i,
+// and returns kNoTime if it does not run. Each way is measured once per round, so that a slow moment of the device does
+// not hit one way alone, and its best time counts. The first round only warms up.
 template <typename TakeTime>
 size_t PickFastest(size_t count, const TakeTime& take_time) {
   constexpr int kRounds = 4;
@@ -30,7 +30,7 @@ size_t PickFastest(size_t count, const TakeTime& take_time) {
   return count == 0 ? 0 : static_cast<size_t>(std::min_element(best.begin(), best.end()) - best.begin());
 }
 
-// Of several runs in a row, in milliseconds. `run`: whether it could be started.
+// Returns the time of several runs in a row, in milliseconds. `run` returns whether the run could be started.
 template <typename Run>
 float TimeOfRuns(cudaStream_t stream, const Run& run) {
   constexpr int kRuns = 4;
@@ -43,11 +43,11 @@ float TimeOfRuns(cudaStream_t stream, const Run& run) {
           cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
   if (begin != nullptr) static_cast<void>(cudaEventDestroy(begin));
   if (end != nullptr) static_cast<void>(cudaEventDestroy(end));
-  if (!is_ok) static_cast<void>(cudaGetLastError());  // what does not last is not the next kernel's error
+  if (!is_ok) static_cast<void>(cudaGetLastError());  // clears the error, which the next kernel would return
   return is_ok ? milliseconds : kNoTime;
 }
 
-// Whether what is asked for now is written down, and takes no time.
+// Whether the stream's work is being captured, so that it takes no time now.
 inline bool IsCapturing(cudaStream_t stream) {
   cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
   return cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone;

@@ -44,8 +44,8 @@ cublasComputeType_t ComputeOf(const ProductArguments& product) {
 
 bool IsStrict(const ProductArguments& product) { return product.storage == Storage::kFloat32 && !UsesTf32(product); }
 
-// What algorithms may compute with. Emulations of float32 are Tensor Cores' work on inputs of other types, so that strict
-// float32 bars them as it bars TF32, whatever CUBLAS_EMULATE_SINGLE_PRECISION asks for.
+// Returns the kinds of arithmetic that algorithms may use. Strict float32 bars emulations of float32, which use Tensor
+// Cores on other types, as it bars TF32, whatever CUBLAS_EMULATE_SINGLE_PRECISION says.
 uint64_t AllowedFlags(const ProductArguments& product, Products::Units units) {
   constexpr uint64_t kSums = CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F;
   if (IsStrict(product)) return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
@@ -56,10 +56,10 @@ uint64_t AllowedFlags(const ProductArguments& product, Products::Units units) {
   if (units == Products::Units::kTensorCores) {
     return CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
   }
-  return ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F};  // whatever else newer libraries have flags for
+  return ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F};  // includes flags that newer libraries may add
 }
 
-// What the addresses of the matrices, and of all of a batch, have in common: algorithms are chosen for it.
+// Returns the largest power of 2, up to 256, that divides the addresses of all matrices. Algorithms are chosen for it.
 uint32_t AlignmentOf(const ProductArguments& product) {
   constexpr uintptr_t kMost = 256;
   const auto address = [](const void* matrix) { return reinterpret_cast<uintptr_t>(matrix); };
@@ -67,7 +67,7 @@ uint32_t AlignmentOf(const ProductArguments& product) {
   return static_cast<uint32_t>(all & (~all + 1));
 }
 
-// "algorithm 66, HMMA, float32 accumulators": what it computes with.
+// Describes what an algorithm computes with: "algorithm 66, HMMA, float32 accumulators".
 std::string CapabilityText(int algorithm, uint64_t flags) {
   std::string text = "cublasLt algorithm " + std::to_string(algorithm);
   if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA) != 0) text += ", HMMA";
@@ -78,13 +78,13 @@ std::string CapabilityText(int algorithm, uint64_t flags) {
   return text;
 }
 
-// The error, with what there is to say in `text`.
+// Returns the error, after writing its message to `text`.
 int Answer(int error, const std::string& what, char* text) {
   std::snprintf(text, device::kMaxProductText, "%s", what.c_str());
   return error;
 }
 
-// Of float32: whether it was rounded on its way in.
+// For float32 products, says whether inputs are rounded to TF32; else empty.
 const char* StrictnessText(const ProductArguments& product) {
   if (product.storage != Storage::kFloat32) return "";
   return UsesTf32(product) ? ", TF32 allowed, no BF16x9 emulation" : ", strict float32: no TF32, no BF16x9 emulation";
@@ -92,14 +92,14 @@ const char* StrictnessText(const ProductArguments& product) {
 
 }  // namespace
 
-// An operation with the layouts of its matrices, in the library's own order: `left` is b.
+// An operation with the layouts of its matrices in the library's order: `left` is b.
 struct Products::Plan {
   const CublasLt* library = nullptr;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t left = nullptr, right = nullptr, result = nullptr;
   cublasLtMatmulAlgo_t algorithm = {};
   size_t workspace_bytes = 0;
-  std::string text;  // of the algorithm; empty: there is none
+  std::string text;  // describes the algorithm; empty: there is none
   std::string why_not;
 
   void Take(const cublasLtMatmulHeuristicResult_t& proposal) {
@@ -108,7 +108,7 @@ struct Products::Plan {
   }
 
   ~Plan() {
-    // What was made is taken back; nothing can be done about what fails here.
+    // Errors are ignored, as nothing can be done about them here.
     for (cublasLtMatrixLayout_t layout : {left, right, result}) {
       if (layout != nullptr) static_cast<void>(library->destroy_layout(layout));
     }
@@ -138,7 +138,8 @@ int Products::OpenLibrary(char* text) {
   constexpr size_t kMebibyte = size_t{1} << 20;
   workspace_bytes_ = (properties.major >= kHopper ? 32 : 4) * kMebibyte;
   if (const int error = workspace_ == nullptr ? cudaMalloc(&workspace_, workspace_bytes_) : 0; error != 0) {
-    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
+    // Clears the error, so that the next call does not return it.
+    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());
     workspace_ = nullptr;
     return Answer(error, "no workspace of " + std::to_string(workspace_bytes_ / kMebibyte) + " MiB for cuBLASLt", text);
   }
@@ -167,7 +168,7 @@ const char* Products::Describe(const ProductArguments& product, Plan& plan) cons
                       set_operation(CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(product)) &&
                       (product.bias == nullptr || set_operation(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias));
   if (!is_set) return "no operation of this kind";
-  // A matrix [rows, columns] row by row is one [columns, rows] column by column.
+  // A row-major matrix [rows, columns] is a column-major matrix [columns, rows].
   const auto make_layout = [&](cublasLtMatrixLayout_t& layout, Storage storage, int64_t rows, int64_t columns,
                                int64_t step) {
     const auto batch = static_cast<int32_t>(product.batch);
@@ -200,7 +201,7 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
     is_set = is_set &&
              library_->set_preference(preference, attribute, &alignment, sizeof(alignment)) == CUBLAS_STATUS_SUCCESS;
   }
-  // Parts of a sum are added up in float32, too.
+  // Partial sums must be added up in float32, too.
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
                                               sizeof(reductions)) == CUBLAS_STATUS_SUCCESS;
@@ -218,7 +219,7 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
 }
 
 const char* Products::Choose(const ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const {
-  constexpr size_t kMostProposals = 16;  // that are timed
+  constexpr size_t kMostProposals = 16;  // to be timed
   const std::string text = choices_ == nullptr ? "" : TextOf(key);
   if (choices_ == nullptr || !Recall(product, text, plan)) {
     std::vector<cublasLtMatmulHeuristicResult_t> proposals(choices_ == nullptr ? 1 : kMostProposals);

@@ -1,9 +1,10 @@
-// Products of matrices on one device by cuBLASLt: chosen once for each shape, then kept. Its heuristics choose; with
-// UseChoices they propose, and the fastest that way is taken, and remembered by whoever gave the choices.
+// Computes matrix products on one device with cuBLASLt. Each shape's algorithm is chosen once and kept. cuBLASLt's
+// heuristics choose it. After UseChoices, they only propose algorithms; the fastest one is taken and stored through the
+// choices.
 //
-// Matrices are row by row here and column by column there, so that y = a b is asked for as y' = b' a'. Everything is
-// accumulated in float32. float32 itself is computed with its own multiplications alone, nothing emulated in 16 bits
-// (BF16x9), and in TF32 only where that is allowed. The algorithm's own word for what it computes with is in the text that a report shows.
+// Matrices are row-major here and column-major in cuBLASLt, so y = a b is computed as y' = b' a'. Everything is
+// accumulated in float32. float32 itself is multiplied in float32, never emulated in 16 bits (BF16x9), and in TF32 only
+// if that is allowed. The text for reports contains the algorithm's own statement of what it computes with.
 #ifndef AMP_RUNTIME_CUDA_PRODUCTS_H_
 #define AMP_RUNTIME_CUDA_PRODUCTS_H_
 
@@ -26,8 +27,8 @@ namespace amp::cuda {
 
 class Products {
  public:
-  // What 16-bit products may be computed by: anything, or else Tensor Cores alone, so that what has no algorithm there is not
-  // taken.
+  // The units that may compute 16-bit products: any, or only Tensor Cores. A product without an algorithm there is
+  // refused.
   enum class Units { kAny, kTensorCores };
 
   explicit Products(int ordinal, Units units = Units::kAny);
@@ -36,31 +37,32 @@ class Products {
   Products& operator=(const Products&) = delete;
 
   void UseChoices(const device::Choices* choices);
-  // 0, kNoProduct, kNoLibrary, or an error of CUDA. `text`: see runtime/device/raw/product.h.
+  // Returns 0, kNoProduct, kNoLibrary, or an error of CUDA. `text`: see runtime/device/raw/product.h.
   int Multiply(const device::ProductArguments& product, cudaStream_t stream, char* text);
 
  private:
   struct Plan;
   using Key = std::tuple<int, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int>;
 
-  // 0, or why not in `text` and the error.
+  // Returns 0, or an error with its message in `text`.
   int OpenLibrary(char* text);
   Plan& PlanFor(const device::ProductArguments& product, cudaStream_t stream);
-  // What failed, or null.
+  // The functions below return the name of what failed, or null.
   const char* Describe(const device::ProductArguments& product, Plan& plan) const;
   const char* Choose(const device::ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const;
   const char* Propose(const device::ProductArguments& product, Plan& plan,
                       std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
-  // What the plan's algorithm computes with; nothing: it does not say.
+  // Returns the arithmetic that the plan's algorithm uses; nothing: the library does not say.
   std::optional<uint64_t> FlagsOf(const Plan& plan) const;
-  // Whether that is no float32 of the kind that is allowed: of a library that does not keep to the mask, or in a file.
+  // Whether the algorithm computes float32 in a way that is not allowed: the library may have ignored the mask, or the
+  // choice may come from a file.
   bool IsBarred(const device::ProductArguments& product, const Plan& plan) const;
-  // Whether there is a choice that is good here. One that is not is refused.
+  // Takes the choice stored before, and returns whether there is one that can be used. Refuses a choice that cannot.
   bool Recall(const device::ProductArguments& product, const std::string& key, Plan& plan) const;
   void PickAndKeep(const device::ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,
                    const std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
   cublasStatus_t Run(const device::ProductArguments& product, cudaStream_t stream, const Plan& plan) const;
-  // "cublasLt 130100 NVIDIA H200 9.0 ...": all that a choice depends on.
+  // Returns "cublasLt 130100 NVIDIA H200 9.0 ...": everything that a choice depends on.
   std::string TextOf(const Key& key) const;
 
   const int ordinal_;

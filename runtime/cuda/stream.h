@@ -1,4 +1,4 @@
-// The device that a table of functions is for, and its one stream.
+// A device and its one stream, on which the functions of its table work.
 #ifndef AMP_RUNTIME_CUDA_STREAM_H_
 #define AMP_RUNTIME_CUDA_STREAM_H_
 
@@ -8,17 +8,17 @@
 
 namespace amp::cuda {
 
-// What `self` is in the table's functions.
+// The object that `self` points to in the table's functions.
 struct OpenDevice {
   int ordinal = 0;
   cudaStream_t stream = nullptr;
 };
 
-// Each thread has a device that it uses, which others may have changed.
+// Makes the calling thread use the device; other code may have made it use another one.
 inline int UseDevice(void* self) { return cudaSetDevice(static_cast<OpenDevice*>(self)->ordinal); }
 inline cudaStream_t StreamOf(void* self) { return static_cast<OpenDevice*>(self)->stream; }
 
-// The kernels, by file.
+// Add the kernels of each .cu file to the table.
 void AddConvolutionLaunches(device::LaunchTable& table);
 void AddElementwiseLaunches(device::LaunchTable& table);
 void AddGradientLaunches(device::LaunchTable& table);

@@ -1,4 +1,4 @@
-// Runs the bodies of runtime/device/raw on a stream: a thread for each element, a block or a warp for each row.
+// Runs the bodies of runtime/device/raw on a stream: one thread per element, or one block or warp per row.
 #ifndef AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
 #define AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
 
@@ -14,7 +14,7 @@
 namespace amp::cuda {
 
 inline constexpr uint32_t kThreads = 256, kWarp = 32, kWarps = kThreads / kWarp;
-inline constexpr uint32_t kMostBlocks = 1u << 20;  // of a launch; further elements come in turns
+inline constexpr uint32_t kMostBlocks = 1u << 20;  // per launch; further elements are computed in turns
 
 template <typename T, typename Join>
 __device__ T JoinedInWarp(T x, Join join) {
@@ -22,7 +22,7 @@ __device__ T JoinedInWarp(T x, Join join) {
   return x;
 }
 
-// How what each thread of a team found becomes one, for all of them.
+// Combine the values of a team's threads into one, and return it to all of them.
 struct JoinedInBlock {
   static constexpr uint32_t kTeam = kThreads;
 
@@ -31,7 +31,7 @@ struct JoinedInBlock {
     __shared__ T of_warps[kWarps];
     const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     x = JoinedInWarp(x, join);
-    __syncthreads();  // what was there before has been read
+    __syncthreads();  // all threads have read the array's previous content
     if (lane == 0) of_warps[warp] = x;
     __syncthreads();
     return JoinedInWarp(lane < kWarps ? of_warps[lane] : nothing, join);
@@ -46,7 +46,7 @@ struct JoinedInOneWarp {
   }
 };
 
-// The threads that share a row: those of a block, or of a warp.
+// The threads that share a row: those of a block or of a warp.
 template <typename Threads>
 class Team {
  public:
@@ -74,13 +74,13 @@ class Team {
   template <typename Of>
   __device__ uint64_t MaxKey(uint32_t count, Of of) const {
     const auto larger = [](unsigned long long a, unsigned long long b) { return a > b ? a : b; };
-    unsigned long long largest = 0;  // what warps exchange
+    unsigned long long largest = 0;  // the type that warps can exchange
     ForEach(count, [&](uint32_t i) { largest = larger(of(i), largest); });
     return Threads::Joined(largest, 0ull, larger);
   }
 };
 
-// How many blocks a multiprocessor is to have at least: the compiler gives each thread fewer registers for that.
+// The least number of blocks per multiprocessor; the compiler limits the registers per thread accordingly.
 template <typename Body>
 inline constexpr int kLeastBlocks = 1;
 
@@ -127,7 +127,7 @@ class StreamRunner {
   }
 
  private:
-  // With the error of this launch: what else the thread was told of CUDA's runtime before is not its own.
+  // Returns this launch's own error. cudaGetLastError could return an earlier one of the thread.
   template <typename Kernel, typename Body>
   int Launch(uint32_t blocks, Kernel* kernel, uint32_t count, const Body& body) {
     cudaLaunchConfig_t launch = {};

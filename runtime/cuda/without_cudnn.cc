@@ -1,4 +1,4 @@
-// Stands in for cudnn_library.cc and cudnn_plans.cc where cuDNN's headers were missing when this was built.
+// Replaces cudnn_library.cc and cudnn_plans.cc in builds without cuDNN's headers.
 #include "runtime/cuda/cudnn_library.h"
 #include "runtime/cuda/cudnn_plans.h"
 

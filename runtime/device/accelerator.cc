@@ -13,11 +13,12 @@
 namespace amp {
 namespace {
 
-constexpr size_t kMostListBytes = size_t{64} << 20;  // that are kept for those who ask for them again
+// Bytes of lists that are kept for later calls with the same content.
+constexpr size_t kMostListBytes = size_t{64} << 20;
 
 }  // namespace
 
-Recording::~Recording() {
+CapturedGraph::~CapturedGraph() {
   if (content_ != nullptr) device_.table_.release_recording(device_.table_.self, content_);
 }
 
@@ -33,7 +34,7 @@ Accelerator::~Accelerator() {
 void Accelerator::Note(int error) {
   if (error == 0) return;
   int none = 0;
-  if (is_recording_) {  // it has not happened: the run begins again, and meets what lasts
+  if (is_recording_) {  // the kernel has not run: the run begins again, and finds errors that persist
     recording_error_.compare_exchange_strong(none, error);
     return BreakRecording();
   }
@@ -330,9 +331,10 @@ absl::Status Accelerator::StartRecording() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Recording>> Accelerator::StopRecording() {
+absl::StatusOr<std::unique_ptr<CapturedGraph>> Accelerator::StopRecording() {
   AMP_CHECK(is_recording_);
-  std::unique_ptr<Recording> recording(new Recording(*this));  // while nothing is lost if there is no memory
+  // Allocated first, as nothing is lost yet if there is no memory.
+  std::unique_ptr<CapturedGraph> recording(new CapturedGraph(*this));
   is_recording_ = false;
   void*& content = recording->content_;
   const int stopped = table_.stop_recording(table_.self, &content), noted = recording_error_;
@@ -356,7 +358,7 @@ void Accelerator::DropRecording() {
   recorded_lists_.clear();
 }
 
-absl::Status Accelerator::Replay(const Recording& recording) {
+absl::Status Accelerator::Replay(const CapturedGraph& recording) {
   Note(table_.replay(table_.self, recording.content_));
   return Status();
 }

@@ -1,14 +1,14 @@
-// A device with memory of its own: tensors there, copies, and the start of its kernels.
+// A device with memory of its own: tensors in that memory, copies, and starting its kernels.
 //
-//   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<Accelerator> device, OpenDevice({.ordinal = 0}));     runtime/device_run/open_device.h
+//   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<Accelerator> device, OpenCudaDevice(0));      device_run/open_device.h
 //   AMP_ASSIGN_OR_RETURN(const Tensor x, device->CopyIn(on_host, nullptr));
 //   device->Start(device::MapArguments{...});
 //   AMP_ASSIGN_OR_RETURN(const Tensor y, device->CopyOut(on_device, nullptr));
 //
-// All happens in the order in which it is asked for. What fails after it was asked for is found out later: then Status,
-// Finish and CopyOut give the first error from there on, of code kAborted, or kResourceExhausted where the device ran out
-// of memory by itself. Where there is no memory for what is asked for, nothing has happened, and it can be asked for
-// again. Any thread may use a device; it must outlive the tensors in its memory.
+// All work is done in the order of the calls. Work that fails after its call is noticed later: Status, Finish and
+// CopyOut return the first such error from then on, with code kAborted, or kResourceExhausted if the device itself ran
+// out of memory. A call for which there is no memory has no effect, and can be repeated. Any thread may use a device.
+// The device must outlive the tensors in its memory.
 #ifndef AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 #define AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 
@@ -36,27 +36,27 @@
 namespace amp {
 
 class Accelerator;
-class Reduction;
+class RankGroup;
 
-// What a device wrote down, to do it again without being asked for each part; see Accelerator::StartRecording.
-class Recording {
+// Captured work, which the device can replay as a whole; see Accelerator::StartRecording.
+class CapturedGraph {
  public:
-  ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
+  ~CapturedGraph();
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
 
  private:
   friend class Accelerator;
-  explicit Recording(Accelerator& device) : device_(device) {}
+  explicit CapturedGraph(Accelerator& device) : device_(device) {}
 
   Accelerator& device_;
   void* content_ = nullptr;
-  std::vector<std::shared_ptr<const void>> lists_;  // that its kernels read
+  std::vector<std::shared_ptr<const void>> lists_;  // lists that its kernels read
 };
 
 class Accelerator : public TensorMemory, private ElementMover {
  public:
-  // `name`: "cuda:0". Closes the table in the end.
+  // `name`: "cuda:0". The destructor closes the table.
   Accelerator(std::string name, const device::DeviceTable& table)
       : name_(std::move(name)), table_(table), copies_(std::in_place, table_) {}
   ~Accelerator() override;
@@ -69,91 +69,96 @@ class Accelerator : public TensorMemory, private ElementMover {
   std::shared_ptr<void> Allocate(size_t size_bytes) override;
   size_t alignment() const override { return device::kMemoryAlignment; }
   ElementMover* mover() override { return this; }
-  // Whether the tensor's elements are in this device's memory.
+  // Whether the tensor's elements lie in this device's memory.
   bool Has(const Tensor& tensor) const { return tensor.mover() == this; }
 
-  // The same tensor in the other memory; `memory`: of the result, of that kind; null: the device's own / the heap.
-  // REQUIRES: no strings; of CopyOut: Has(tensor).
+  // Copy the tensor to the other memory. `memory`: where the result is allocated; null: from the device itself, or on
+  // the heap. REQUIRES: no strings; Has(tensor) for CopyOut.
   absl::StatusOr<Tensor> CopyIn(const Tensor& tensor, TensorMemory* memory);
   absl::StatusOr<Tensor> CopyOut(const Tensor& tensor, TensorMemory* memory);
-  // The same of several, for which the processor waits once.
+  // Copies several tensors out, waiting for the device once.
   absl::StatusOr<std::vector<Tensor>> CopyOutAll(absl::Span<const Tensor* const> tensors, TensorMemory* memory);
-  // Into a tensor that is there. REQUIRES: of the same type, dims and layout; Has(to).
+  // Copies into an existing tensor. REQUIRES: the same type, dims and layout; Has(to).
   absl::Status CopyInto(const Tensor& tensor, Tensor& to);
 
-  // How large copies go; empty: there was none.
+  // Says whether large copies go through pinned memory; empty if there were none.
   std::string CopiesText() const { return copies_->Text(); }
 
-  // From one place there to another. REQUIRES: of the same type and as many elements, of at most 8 bytes.
+  // Copies within the device's memory. REQUIRES: one type of at most 8 bytes per element, as many elements in both.
   void CopyWithin(const Tensor& from, Tensor& to);
 
-  // `Arguments`: of a kernel in runtime/device/raw.
+  // Starts a kernel. `Arguments`: the struct of a kernel in runtime/device/raw.
   template <typename Arguments>
   void Start(const Arguments& arguments) {
     Note(table_.kernels.launches[static_cast<size_t>(Arguments::kKernel)](table_.self, &arguments));
   }
 
-  // Products of matrices; `text`: what computes them, for reports. What the device's library has no algorithm for is
-  // computed by a kernel of our own, which a warning says. Errors: kAborted where the library is missing;
-  // kResourceExhausted, no memory for it.
+  // Computes matrix products. `text`: set to what computes them, for reports. If the device's library has no algorithm,
+  // a kernel of this project computes the product, with a warning. Errors: kAborted if the library is missing;
+  // kResourceExhausted if there is no memory for it.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
-  // By the library alone. Errors: kUnimplemented, too, where it does not do it, and nothing has happened then.
+  // Uses only the library. Error, besides the above: a refusal if the library cannot compute it; nothing has
+  // happened.
   absl::Status MultiplyByLibrary(const device::ProductArguments& product, std::string& text);
-  // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them,
-  // of attention with a warning.
+  // Compute convolutions and attention with a library. Errors: as above, and a refusal if the library is missing
+  // too, so that other kernels compute them; for attention there is a warning.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
 
-  // A convolution was computed by a kernel of our own, though the library is there for it; not of one whose channels are
-  // groups of their own.
+  // Warns that a kernel of this project computed a convolution although the library is there. Must not be called for
+  // depthwise convolutions, which have a kernel of their own.
   void NoteDirectConvolution(DType dtype);
-  // What whoever runs a model should know, and has not been told: a line each.
+  // Returns warnings for the user, one line each, that have not been returned before.
   std::vector<std::string> TakeWarnings();
 
   // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
-  // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
-  // kUnimplemented, one of them has no such library, or it does not join them; what the reduction says.
-  absl::Status JoinRanks(Reduction& reduction);
+  // Joins the devices of all ranks; every rank must call it, with one device each. Afterwards `ranks_text` names the
+  // library. Errors, the same on all ranks: kUnimplemented if a rank lacks the library or the library cannot join them;
+  // errors of the ranks.
+  absl::Status JoinRanks(RankGroup& ranks);
   bool HasRanks() const { return !ranks_text_.empty(); }
   const std::string& ranks_text() const { return ranks_text_; }
-  // In place. REQUIRES: HasRanks; all ranks ask for the same in the same order.
-  void StartFold(Tensor& values, device::Fold fold);
-  // What is asked for from here on comes behind all folds.
-  void AwaitFolds() { Note(table_.await_folds(table_.self)); }
+  // Starts an all-reduce of `values`, in place. REQUIRES: HasRanks; all ranks start the same all-reduces in the same
+  // order.
+  void StartAllReduce(Tensor& values, device::AllReduce operation);
+  // Makes all work started from now on come after the all-reduces.
+  void AwaitAllReduces() { Note(table_.await_all_reduces(table_.self)); }
 
-  // From here on the device's libraries time what they are asked for first, and keep what was fastest there; null: as
-  // before. REQUIRES: the choices live until others, or null, are used.
+  // From now on, the device's libraries time several ways to compute each operation and keep the fastest in `choices`;
+  // null: they choose by heuristics. REQUIRES: the choices live until others, or null, are set.
   void UseChoices(const device::Choices* choices) {
     if (table_.use_choices != nullptr) table_.use_choices(table_.self, choices);
   }
 
-  // A list where kernels see it, for as long as the pointer lives. Lists of one content are one, and stay for a while.
-  // Null where that failed, which Status tells: where there was no memory for it, once, in the same thread.
+  // Returns a copy of the list in the device's memory, which lives at least as long as the pointer. Lists with equal
+  // content share one copy, which is kept for a while. Returns null on failure, which Status reports; a lack of memory
+  // is reported once, to the calling thread.
   std::shared_ptr<const void> Share(absl::Span<const std::byte> list);
   template <typename T>
   std::shared_ptr<const void> Share(const std::vector<T>& list) {
     return Share(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(list.data()), list.size() * sizeof(T)));
   }
 
-  // ---- recording: kernels, products and zeroes that are asked for in between are written down, not done
+  // ---- recording: kernels, products and fills started between StartRecording and StopRecording are captured, not run
   bool CanRecord() const { return table_.start_recording != nullptr; }
   bool IsRecording() const { return is_recording_; }
-  // Held by whoever records, shared by all others who run something on the device meanwhile.
+  // Held exclusively by a run that records; other runs that use the device meanwhile hold it shared.
   absl::Mutex& order() ABSL_LOCK_RETURNED(order_) { return order_; }
-  // REQUIRES: CanRecord; order() is held until StopRecording.
+  // REQUIRES: CanRecord; the caller holds order() until StopRecording.
   absl::Status StartRecording();
-  // Errors: kCancelled where anything else was asked for: nothing of it all has happened.
-  absl::StatusOr<std::unique_ptr<Recording>> StopRecording();
-  // Ends a recording that nobody wants any more, without allocating memory. Does nothing if the device does not record.
+  // Error: kCancelled if anything else was called meanwhile. Then none of the captured work has been done.
+  absl::StatusOr<std::unique_ptr<CapturedGraph>> StopRecording();
+  // Ends a recording that is not needed any more, without allocating memory. Does nothing if the device does not
+  // record.
   void DropRecording();
-  // REQUIRES: a recording of this device; what it reads and writes is where it was then.
-  absl::Status Replay(const Recording& recording);
+  // REQUIRES: a recording of this device; the memory that it reads and writes is at the same addresses.
+  absl::Status Replay(const CapturedGraph& recording);
 
   absl::Status Status();
   absl::Status Finish();  // waits for everything
 
  private:
-  friend class Recording;
+  friend class CapturedGraph;
 
   void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run,
                   size_t count) override;
@@ -166,35 +171,35 @@ class Accelerator : public TensorMemory, private ElementMover {
 
   void Note(int error);
   void NoteShortOfMemory();
-  // A warning, once for each `key`. Of what is recorded: when the recording is there.
+  // Adds a warning, once for each `key`. While the device records, the warning is added when the recording succeeds.
   void Warn(const std::string& key, const std::string& text);
   void WarnOfRecorded(bool is_there);
-  // kCancelled, with a warning.
+  // Returns kCancelled, and adds a warning.
   absl::Status WithoutRecording(int error);
-  // What a library said, and with which error.
+  // Converts a library's error and its text into a status.
   absl::Status AfterLibrary(int error, const std::string& text);
-  // For what a recording cannot have: tells the one under way, if there is one.
+  // Marks the current recording, if there is one, as broken by work that cannot be captured.
   void BreakRecording() { is_broken_ = true; }
-  // In the recording under way, too.
+  // Keeps the list alive with the current recording, too.
   std::shared_ptr<const void> Kept(std::shared_ptr<const void> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lists_mutex_);
 
   const std::string name_;
-  std::string ranks_text_;  // empty: it has joined none
+  std::string ranks_text_;  // empty: no ranks have been joined
   const device::DeviceTable table_;
-  std::optional<StagedCopies> copies_;  // until the table is closed
+  std::optional<StagedCopies> copies_;  // reset before the table is closed
   std::atomic<int> first_error_ = 0;
-  std::atomic<bool> is_short_of_memory_ = false;  // somebody is
+  std::atomic<bool> is_short_of_memory_ = false;  // some thread has not been told yet
   absl::Mutex short_mutex_;
-  std::set<std::thread::id> short_of_memory_ ABSL_GUARDED_BY(short_mutex_);  // who has not been told yet
+  std::set<std::thread::id> short_of_memory_ ABSL_GUARDED_BY(short_mutex_);  // threads not told yet
   absl::Mutex warning_mutex_;
   std::string of_convolution_
-      ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
+      ABSL_GUARDED_BY(warning_mutex_);  // the library's text about the last convolution that it refused
   std::vector<std::string> warnings_ ABSL_GUARDED_BY(warning_mutex_);
-  std::set<std::string> warned_of_ ABSL_GUARDED_BY(warning_mutex_);  // keys
+  std::set<std::string> warned_of_ ABSL_GUARDED_BY(warning_mutex_);  // keys of past warnings
   std::vector<std::pair<std::string, std::string>> recorded_warnings_ ABSL_GUARDED_BY(warning_mutex_);
   absl::Mutex order_;
   std::atomic<bool> is_recording_ = false, is_broken_ = false;
-  std::atomic<int> recording_error_ = 0;  // the first of the device while it records
+  std::atomic<int> recording_error_ = 0;  // the device's first error while it records
   absl::Mutex lists_mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<const void>> lists_ ABSL_GUARDED_BY(lists_mutex_);  // by content
   size_t lists_bytes_ ABSL_GUARDED_BY(lists_mutex_) = 0;

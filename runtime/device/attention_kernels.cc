@@ -1,9 +1,9 @@
-// Attention of ai.onnx on a device where no library has it as a whole: products of batches of matrices, with the kernel
-// between them that makes probabilities of scores (runtime/device/raw/attention.h).
+// Attention of ai.onnx on a device if no library computes it as a whole: batched matrix products, and between them the
+// kernel that turns scores into probabilities (runtime/device/raw/attention.h).
 //
 //   scores = q k' * scale (float32)   p = softmax (cap (scores) + mask)   y = p v
 //
-// Heads of queries that share a head of keys are one matrix of more rows.
+// The query heads that share a key head are multiplied as one matrix with more rows.
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMask = 3, kPastKey = 4, kPastValue = 5, kNumValidKeys = 6;  // inputs
 constexpr size_t kPresentKey = 1, kPresentValue = 2, kScores = 3;             // outputs
 
-// [batch, heads, rows, columns] of a tensor of that rank, or of [batch, rows, heads * columns].
+// Returns the dims as [batch, heads, rows, columns], for a tensor of rank 4 or of shape [batch, rows, heads * columns].
 std::optional<Dims> HeadDims(const Tensor& x, int64_t heads) {
   if (x.rank() == 4) return x.dims();
   if (x.rank() != 3 || heads < 1 || x.dim(2) % heads != 0) return std::nullopt;
@@ -38,7 +38,7 @@ struct Shapes {
   Dims scores() const { return {q[0], q[1], q[2], keys()}; }
 };
 
-// Nothing where the shapes are wrong, which the processor says.
+// Returns nothing if the shapes are wrong; the processor's kernel reports that.
 std::optional<Shapes> ShapesOf(const KernelContext& context, const AttentionForm& form) {
   const std::optional<Dims> q = HeadDims(context.Input(0), form.query_heads),
                             k = HeadDims(context.Input(1), form.key_heads),
@@ -89,7 +89,7 @@ Refusal WhyNot(const KernelContext& context) {
   return fits ? nullptr : "a mask that does not fit";
 }
 
-// [batch, heads, rows, columns] row by row.
+// Returns x as a row-major tensor [batch, heads, rows, columns].
 absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x, const Dims& dims) {
   if (x.rank() == 4) return x;
   AMP_ASSIGN_OR_RETURN(Tensor split, Tensor::Create(x.dtype(), dims, context.memory()));
@@ -98,7 +98,7 @@ absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x,
   return split;
 }
 
-// Input `port` behind its past: the output that shows it, where there is one.
+// Returns input `port` appended to its past. The result is the output for it, if the node has that output.
 absl::StatusOr<Tensor> Joined(KernelContext& context, size_t port, const Dims& dims) {
   const size_t past_port = port == 1 ? kPastKey : kPastValue, output = port == 1 ? kPresentKey : kPresentValue;
   AMP_ASSIGN_OR_RETURN(Tensor now, SplitHeads(context, context.Input(port), dims));
@@ -141,7 +141,7 @@ device::AttendArguments AttendArgumentsOf(const KernelContext& context, const At
   return attend;
 }
 
-// Probabilities of the type of q, [batch, heads, queries, keys].
+// Returns probabilities [batch, heads, queries, keys] of q's type.
 absl::StatusOr<Tensor> Probabilities(KernelContext& context, const AttentionForm& form, const Shapes& shapes,
                                      const Tensor& q, const Tensor& k) {
   Accelerator& device = *context.resources().device;
@@ -179,7 +179,7 @@ absl::StatusOr<Tensor> Probabilities(KernelContext& context, const AttentionForm
   return probabilities;
 }
 
-// [batch, heads, queries, columns] in the order of the result.
+// Sets the output from y [batch, heads, queries, columns], in the shape that the inputs have.
 absl::Status GiveResult(KernelContext& context, const Tensor& y) {
   if (context.Input(0).rank() == 4) {
     context.SetOutput(0, y);

@@ -1,5 +1,5 @@
-// BatchNormalization as it trains, on a device: by the statistics of the batch at hand, which those that are remembered
-// move towards.
+// BatchNormalization in training mode on a device: it normalises by the statistics of the present batch, and moves the
+// running statistics towards them.
 #include "ir/base/status.h"
 #include "runtime/device/channel_moments.h"
 #include "runtime/device/families.h"
@@ -29,7 +29,7 @@ Refusal WhyNot(const KernelContext& context) {
   return {};
 }
 
-// Output `port`, and what input `from` remembers.
+// Returns the running statistic that is read from input `from` and written to output `port`.
 absl::StatusOr<device::RunningStatistic> MakeRunning(KernelContext& context, size_t port, size_t from) {
   if (!context.HasOutput(port)) return device::RunningStatistic{};
   const Tensor& memory = context.Input(from);

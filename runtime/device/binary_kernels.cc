@@ -1,4 +1,4 @@
-// Functions of two elements on a device, comparisons, logic, and the choice between two.
+// Functions of two elements on a device, comparisons, logic, and Where.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -18,7 +18,7 @@ using device::Comparison;
 
 bool IsDeviceInteger(DType type) { return type == DType::kInt32 || type == DType::kInt64; }
 
-// Why the first `count` inputs cannot meet there.
+// Returns why the first `count` inputs cannot be broadcast together on a device.
 Refusal WhyNotTogether(const KernelContext& context, size_t count) {
   for (size_t i = 1; i < count; ++i) {
     if (context.Input(i).dtype() != context.Input(0).dtype()) return "operands of different types";
@@ -49,7 +49,7 @@ Refusal WhyNotEqual(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kBool ? WhyNotTruths(context) : WhyNotNumbers(context);
 }
 
-// Two tensors that meet in a shape, and where.
+// Returns the arguments for two tensors that broadcast to one shape.
 device::ZipOperands Meeting(const Tensor& a, const Tensor& b, const Broadcast& broadcast, Tensor& y) {
   const Broadcast merged = MergeAxes(broadcast);
   return {.a = a.data(),
@@ -111,7 +111,7 @@ absl::Status Where(KernelContext& context) {
   const DType dtype = context.Input(1).dtype();
   context.Report("choose", dtype);
   AMP_ASSIGN_OR_RETURN(const Broadcast broadcast, BroadcastInputs(context, 3));
-  // What a step that is skipped gives back.
+  // A training step that is skipped returns its state this way: y is input 2, unchanged.
   const bool may_stay = context.Input(2).dims() == broadcast.dims;
   AMP_ASSIGN_OR_RETURN(Tensor * y,
                        may_stay ? context.MakeOutputInPlace(0, 2) : context.MakeOutput(0, dtype, broadcast.dims));

@@ -20,7 +20,7 @@ using device::BinaryFunction;
 using device::Comparison;
 using device::UnaryFunction;
 
-// ---- loops of the processor as functions of the device --------------------------------------------------------------
+// ---- the processor's loops as functions of the device ---------------------------------------------------------------
 
 struct MapLoop {
   UnaryLoop UnaryLoops::*loop;
@@ -85,7 +85,7 @@ constexpr CompareLoops kComparisons[] = {
     {&BinaryLoops::less_or_equal, Comparison::kLessOrEqual},
 };
 
-// Nothing where the device lacks it.
+// Returns nothing if the device lacks the function.
 template <typename Row, size_t kCount, typename Loop>
 auto FunctionOf(const Row (&rows)[kCount], Loop loop) -> std::optional<decltype(rows[0].function)> {
   const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& each) { return each.loop == loop; });
@@ -94,13 +94,14 @@ auto FunctionOf(const Row (&rows)[kCount], Loop loop) -> std::optional<decltype(
 
 // ---- chains ---------------------------------------------------------------------------------------------------------
 
-// Operands in one layout, as they are in memory there.
+// Operands in one layout, with their dims in the order in which they lie in memory.
 struct LaidOut {
   Layout layout = Layout::kRowMajor;
   std::vector<Tensor> operands;
 };
 
-// What the operand is beside images of that rank with channels last; nothing where it would have to be turned.
+// Returns the operand as it broadcasts to channels-last images of rank `rank`; nothing if it would have to be
+// transposed.
 std::optional<Tensor> BesideChannelsLast(const Tensor& operand, size_t rank) {
   if (operand.layout() == Layout::kChannelsLast)
     return operand.rank() == rank ? std::optional(AsInMemory(operand)) : std::nullopt;
@@ -111,7 +112,7 @@ std::optional<Tensor> BesideChannelsLast(const Tensor& operand, size_t rank) {
   return is_same_in_both ? std::optional(operand.Reshaped(DimsInMemory(dims, Layout::kChannelsLast))) : std::nullopt;
 }
 
-// Channels last where one of them is, and none has to be turned for that.
+// Uses channels-last if one operand has that layout and none has to be transposed for it.
 absl::StatusOr<LaidOut> LayOut(const KernelContext& context) {
   LaidOut made;
   const size_t count = context.num_inputs();
@@ -144,7 +145,7 @@ class ChainTranslation {
   }
 
  private:
-  // An operand when it is read first, so that it takes no slot before that.
+  // Loads an operand when it is first read, so that it takes no slot before.
   size_t ValueOf(size_t operand) {
     std::optional<size_t>& value = values_[operand];
     if (!value.has_value()) value = program_.AddOperand(laid_out_.operands[operand]);
@@ -189,7 +190,7 @@ class ChainTranslation {
   ChainProgram program_;
 };
 
-// Slopes broadcast to what they are for, not the other way round.
+// Whether a slope has a larger shape than its x. A slope must broadcast to x, not x to the slope.
 bool HasLargeSlope(const LaidOut& laid_out, const Chain& chain, const Dims& result) {
   return std::any_of(chain.steps.begin(), chain.steps.end(), [&](const ChainStep& step) {
     const size_t x = step.operands[0];
@@ -218,7 +219,7 @@ constexpr KernelRow kChainRow = [] {
   return row;
 }();
 
-// ---- operators of any number of operands ----------------------------------------------------------------------------
+// ---- operators with any number of operands --------------------------------------------------------------------------
 
 Refusal WhyNotFold(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
@@ -233,7 +234,7 @@ Refusal WhyNotFold(const KernelContext& context) {
 
 enum class Sense { kWhole, kMean };
 
-// Rounded once, at the end.
+// Computes all steps in float32; the result is rounded once, at the end.
 template <BinaryFunction kFunction, Sense kSense = Sense::kWhole>
 absl::Status Fold(KernelContext& context) {
   const DType dtype = context.Input(0).dtype();

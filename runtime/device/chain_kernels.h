@@ -1,4 +1,4 @@
-// Element-wise nodes that one kernel of a device computes: the chains of runtime/loops/chain.h there.
+// Computes chains of element-wise nodes (runtime/loops/chain.h) with one kernel of a device.
 #ifndef AMP_RUNTIME_DEVICE_CHAIN_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_CHAIN_KERNELS_H_
 
@@ -6,7 +6,7 @@
 
 namespace amp {
 
-// The row that computes chains, which finds the Chain of its nodes in its state.
+// Returns the kernel row for chains. State: the Chain of the nodes.
 const KernelRow& DeviceChainRow();
 
 }  // namespace amp

@@ -95,7 +95,8 @@ absl::Status ChainProgram::PlaceOperands(const Dims& dims, device::ChainArgument
   return absl::OkStatus();
 }
 
-// A value keeps its slot until the last step that reads it, which may write there itself. The result takes none.
+// Gives each value a slot until the last step that reads it; that step may write its result there. The final result
+// takes no slot.
 absl::Status ChainProgram::AssignSlots(device::ChainArguments& chain) const {
   std::vector<size_t> first_reader(steps_.size(), steps_.size()), last_reader(steps_.size(), steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
@@ -146,17 +147,17 @@ absl::StatusOr<device::ChainArguments> ChainProgram::Arguments(const Dims& dims)
   return chain;
 }
 
-// ---- chains that are kernels of their own ---------------------------------------------------------------------------
+// ---- chains with kernels of their own -------------------------------------------------------------------------------
 //
-// What each step is to do is found out while a kernel runs, which takes several times as long as to read and write the
-// elements. The commonest chains have a kernel that knows.
+// The chain kernel finds out at run time what each step does, which takes several times as long as reading and writing
+// the elements. The most common chains have kernels that are compiled for them.
 
 bool ChainProgram::IsLoadOf(size_t step, DType dtype) const {
   return steps_[step].kind == ChainCodeKind::kLoad &&
          operands_[static_cast<size_t>(steps_[step].function)].dtype == dtype;
 }
 
-// y = function(x), which may be rounded to its type where it is stored, as what is behind a product is
+// Starts y = function(x) as a map. A rounding step to the output's type may follow, as it does behind a product.
 bool ChainProgram::StartAsMap(Accelerator& device, const device::ChainArguments& chain, DType dtype) const {
   const bool is_rounded = steps_.size() == 3 && steps_[2].kind == ChainCodeKind::kRound && steps_[2].dtype == dtype;
   if (!is_rounded && steps_.size() != 2) return false;
@@ -174,7 +175,7 @@ bool ChainProgram::StartAsMap(Accelerator& device, const device::ChainArguments&
   return true;
 }
 
-// y = a < b ? c : d, as the gradient of Relu is
+// Starts y = a < b ? c : d with its own kernel: the gradient of Relu is such a chain.
 bool ChainProgram::StartAsChoice(Accelerator& device, const device::ChainArguments& chain, DType dtype) const {
   if (steps_.size() != operands_.size() + 2 || steps_.back().kind != ChainCodeKind::kChoose) return false;
   const Step& choice = steps_.back();

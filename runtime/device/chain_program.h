@@ -22,11 +22,11 @@ struct DeviceFunction {
   float a = 0, b = 0;
 };
 
-// Values are called by the numbers that these functions give. `dtype`: to which each value is rounded: a float or bool;
-// kFloat32: it is not.
+// Each Add function returns the number of its value, by which later steps read it. `dtype`: the float type or bool to
+// which the value is rounded; kFloat32: it is not rounded.
 class ChainProgram {
  public:
-  // REQUIRES: a type that kernels know.
+  // REQUIRES: the tensor has a type that kernels know.
   size_t AddOperand(const Tensor& tensor) { return AddOperand(tensor.data(), tensor.dtype(), tensor.dims()); }
   size_t AddOperand(const void* data, DType dtype, Dims dims);
   size_t AddMap(const DeviceFunction& function, size_t x, DType dtype);
@@ -35,12 +35,13 @@ class ChainProgram {
   size_t AddChoice(size_t condition, size_t a, size_t b, DType dtype);
   size_t AddRounding(size_t x, DType dtype);
 
-  // The shape that all operands broadcast to. Errors: kUnimplemented.
+  // Returns the shape that all operands broadcast to. Errors: a refusal.
   absl::StatusOr<Dims> ResultDims() const;
-  // Of a result of these dims, which is the last value; the result itself is still missing. Errors: kUnimplemented (too
-  // many operands, steps, axes or values at a time; an operand that does not broadcast).
+  // Returns the kernel's arguments for a result of these dims, which is the last value; the caller sets the address of
+  // the result. Errors: a refusal (too many operands, steps, axes or values at a time; an operand that does not
+  // broadcast).
   absl::StatusOr<device::ChainArguments> Arguments(const Dims& dims) const;
-  // y may be an operand of its own shape. Errors: as Arguments.
+  // Computes y, which may be an operand of the same shape. Errors: those of Arguments.
   absl::Status Start(Accelerator& device, Tensor& y) const;
 
  private:

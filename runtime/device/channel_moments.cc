@@ -8,7 +8,7 @@
 namespace amp {
 
 device::ChannelParts CutChannels(int64_t batch, int64_t channels, int64_t pixels) {
-  constexpr int64_t kTeams = 1024, kLeastElements = 1024;  // in all, of a part
+  constexpr int64_t kTeams = 1024, kLeastElements = 1024;  // teams in all; elements of a part
   const int64_t elements = batch * pixels;
   const int64_t most = std::max<int64_t>(elements / kLeastElements, 1);
   const int64_t wanted = std::clamp<int64_t>(kTeams / channels, 1, most);

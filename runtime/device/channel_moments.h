@@ -1,4 +1,4 @@
-// Means and variances of the channels of a tensor on a device, by parts of channels that are joined.
+// Computes means and variances of a tensor's channels on a device, in parts of channels that are then combined.
 //
 //   const device::ChannelParts parts = CutChannels(batch, channels, pixels);
 //   AMP_ASSIGN_OR_RETURN(const ChannelMoments moments, StartMoments(context, x, parts));
@@ -13,10 +13,11 @@
 
 namespace amp {
 
-// Of [batch, channels, pixels]: few channels are cut, so that there is work for all of a device. REQUIRES: none is 0.
+// Cuts [batch, channels, pixels] into parts. Few channels are cut into many parts, to keep the whole device busy.
+// REQUIRES: no dimension is 0.
 device::ChannelParts CutChannels(int64_t batch, int64_t channels, int64_t pixels);
 
-// Float32, by channel, for as long as the kernel runs.
+// Moments by channel in float32, in scratch memory that lives as long as the kernel runs.
 struct ChannelMoments {
   Tensor mean, variance;
 
@@ -24,13 +25,13 @@ struct ChannelMoments {
   const float* variances() const { return static_cast<const float*>(variance.data()); }
 };
 
-// What moves towards the moments.
+// Running statistics that move towards the moments.
 struct RunningMoments {
   device::RunningStatistic mean = {}, variance = {};
   float momentum = 0;
 };
 
-// Of x as [batch, channels, pixels].
+// Computes the moments of x, read as [batch, channels, pixels].
 absl::StatusOr<ChannelMoments> StartMoments(const KernelContext& context, const Tensor& x,
                                             const device::ChannelParts& parts, const RunningMoments& running = {});
 

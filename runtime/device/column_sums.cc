@@ -9,7 +9,7 @@ namespace amp {
 
 absl::Status StartColumnSums(const KernelContext& context, device::SumColumnsArguments sum, float scale, Tensor& y) {
   constexpr uint32_t kMostParts =
-      128;  // enough for a device of many threads, few enough to be joined by a thread for each column
+      128;  // enough parts to keep a device busy, few enough for one thread per column to combine
   sum.part_size = (sum.rows + kMostParts - 1) / kMostParts;
   sum.parts = (sum.rows + sum.part_size - 1) / sum.part_size;
   AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kFloat32, {sum.parts, sum.columns}));

@@ -1,4 +1,4 @@
-// Sums down the columns of [rows, columns] on a device, in parts of rows that are joined.
+// Sums the columns of [rows, columns] on a device, in parts of rows that are then combined.
 #ifndef AMP_RUNTIME_DEVICE_COLUMN_SUMS_H_
 #define AMP_RUNTIME_DEVICE_COLUMN_SUMS_H_
 
@@ -8,8 +8,8 @@
 
 namespace amp {
 
-// y, of `columns` floats = scale * the sums. `sum`: operands, rows, columns and what is known by row; the rest is made
-// here.
+// Computes y[column] = scale * sum, for `columns` floats. `sum`: operands, rows, columns, and mean and inverse
+// deviation by row, if any; the function sets the other members.
 absl::Status StartColumnSums(const KernelContext& context, device::SumColumnsArguments sum, float scale, Tensor& y);
 
 }  // namespace amp

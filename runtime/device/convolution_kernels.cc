@@ -1,5 +1,5 @@
-// Conv, ConvTranspose and FusedConv of images of up to three axes on a device, by a kernel of our own: for what no
-// library takes.
+// Conv, ConvTranspose and FusedConv of images of up to three axes on a device, by a kernel of this project, if no
+// library takes them.
 #include <algorithm>
 #include <vector>
 
@@ -22,7 +22,8 @@ DType StoredType(const KernelContext& context) {
   return stored == DType::kUndefined ? context.Input(0).dtype() : stored;
 }
 
-// Nodes behind others than depthwise ones are done one after another, since the library may take the convolution alone.
+// Fused nodes are taken only with depthwise convolutions. With others they run one by one, as the library may then
+// compute the convolution alone.
 template <ConvolutionKind kKind>
 Refusal WhyNot(const KernelContext& context) {
   if (const Refusal refusal = WhyNotConvolution(context, kKind)) return refusal;

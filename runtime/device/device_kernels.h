@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// None where there is none for this version of the operator. `domain`: "" for ai.onnx.
+// Returns the kernels for this version of the operator; there may be none. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::string_view op_type, int version);
 
 }  // namespace amp

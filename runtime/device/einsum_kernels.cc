@@ -1,4 +1,4 @@
-// Einsum of two operands that is a batch of matrix products, by the library of a device.
+// Einsum of two operands as a batch of matrix products, by a device's library.
 //
 //   "bhid,bhjd->bhij"     products of batch b h: each a times the transpose of b
 #include <optional>

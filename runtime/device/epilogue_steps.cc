@@ -11,7 +11,7 @@ BinaryFunction CombinationOf(const EpilogueStep& step) {
   return step.kind == EpilogueKind::kAdd ? BinaryFunction::kAdd : BinaryFunction::kMultiply;
 }
 
-// One number, one for each channel, or one for each element of y; nothing for other operands.
+// Returns whether the operand has one number, one per channel, or one per element of y; nothing for other operands.
 std::optional<ResultStep::Operand> OperandOf(const Tensor& operand, const Dims& y) {
   if (operand.dims() == y) return ResultStep::Operand::kWhole;
   if (operand.rank() > y.size()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Steps of an epilogue as a device does them: in a chain behind a result, or before the result is stored.
+// Converts steps of an epilogue for a device: into a chain behind a result, or into steps before the result is stored.
 #ifndef AMP_RUNTIME_DEVICE_EPILOGUE_STEPS_H_
 #define AMP_RUNTIME_DEVICE_EPILOGUE_STEPS_H_
 
@@ -12,15 +12,15 @@
 
 namespace amp {
 
-// Nothing for steps that read an operand.
+// Returns the function of a step; nothing for steps that read an operand.
 std::optional<DeviceFunction> FunctionOf(const EpilogueStep& step);
 
-// Adds the steps, whose values are not rounded, and gives the last one.
+// Adds the steps to a chain, without rounding their values, and returns the number of the last value.
 size_t AddSteps(const KernelContext& context, absl::Span<const EpilogueStep> steps, size_t value,
                 ChainProgram& program);
 
-// For a result of dims `y`: [batch, channels, ...]. Nothing for an operand that is neither one number, nor one for each
-// channel, nor one for each element, or not of input 0's type.
+// Converts a step for a result of dims `y` [batch, channels, ...]. Returns nothing if the operand has another type than
+// input 0, or is neither one number, nor one per channel, nor one per element.
 std::optional<device::ResultStep> ResultStepOf(const KernelContext& context, const EpilogueStep& step, const Dims& y);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// Operators that ONNX had as experiments before opset 10, on a device: Affine, ImageScaler, Scale.
+// ONNX's experimental operators before opset 10 on a device: Affine, ImageScaler, Scale.
 #include <memory>
 
 #include "ir/base/status.h"
@@ -17,7 +17,7 @@ Refusal WhyNotFloat(const KernelContext& context) {
   return IsDeviceFloat(context.Input(0).dtype()) ? nullptr : kNoDeviceFloat;
 }
 
-// a * x + b
+// Returns the function a * x + b.
 DeviceFunction Linear(float a, float b) { return {.function = UnaryFunction::kLinear, .a = a, .b = b}; }
 
 absl::Status GiveChain(KernelContext& context, const ChainProgram& program) {
@@ -26,7 +26,7 @@ absl::Status GiveChain(KernelContext& context, const ChainProgram& program) {
   return program.Start(*context.resources().device, *y);
 }
 
-// Affine is alpha * x + beta, Scale scale * x.
+// Affine computes alpha * x + beta, and Scale computes scale * x.
 absl::Status GiveLinear(KernelContext& context) {
   const ActivationNumbers numbers = ReadActivation(context.node(), context.version());
   ChainProgram program;
@@ -38,7 +38,7 @@ Refusal WhyNotImageScaler(const KernelContext& context) {
   return ReadImageScaler(context).ok() ? WhyNotFloat(context) : "a bias that does not fit";
 }
 
-// Times a number, plus one number for each channel.
+// Computes x * scale + bias, with one bias per channel.
 absl::Status ImageScaler(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const ImageScalerForm form, ReadImageScaler(context));

@@ -1,4 +1,4 @@
-// The families of kernels for devices, a file each; device_kernels.cc makes one table of them.
+// The families of kernels for devices, each in a file of its own; device_kernels.cc makes one table of them.
 #ifndef AMP_RUNTIME_DEVICE_FAMILIES_H_
 #define AMP_RUNTIME_DEVICE_FAMILIES_H_
 
@@ -36,7 +36,7 @@ absl::Span<const KernelRow> SelectDeviceKernels();
 absl::Span<const KernelRow> UnaryDeviceKernels();
 absl::Span<const KernelRow> WeightGradientDeviceKernels();
 
-// The row of a reduction that may read a narrower type than its node does; null for other operators.
+// Returns the kernel row of a reduction that can read a narrower type than its node does; null for other operators.
 const KernelRow* FindDeviceReductionRow(absl::string_view domain, absl::string_view op_type);
 absl::Span<const KernelRow> WholeNumberDeviceKernels();
 

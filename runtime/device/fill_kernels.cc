@@ -1,4 +1,4 @@
-// ConstantOfShape on a device, and Dropout that drops nothing, whose mask is such a constant.
+// ConstantOfShape on a device, and Dropout that drops nothing; its mask is a constant, too.
 #include <memory>
 #include <utility>
 
@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-// All of y is the only element of `value`, which has its type.
+// Fills y with the only element of `value`, which has y's type.
 absl::Status Fill(Accelerator& device, const Tensor& value, Tensor& y) {
   if (y.num_elements() == 0) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared, ShareList(device, value.bytes()));

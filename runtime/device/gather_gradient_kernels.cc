@@ -1,5 +1,5 @@
-// ai.amp.GatherGradient on a device: the gradient of a table whose rows were picked. The indices are read on the
-// processor, as those of Gather are, which sorts them by the rows that they name.
+// ai.amp.GatherGradient on a device: the gradient of a table from which rows were picked. The processor reads the
+// indices, as it does for Gather, and sorts them by the rows that they name.
 #include <algorithm>
 #include <memory>
 #include <numeric>
@@ -22,7 +22,7 @@ Refusal WhyNot(const KernelContext& context) {
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
 }
 
-// Rows of the table, each once, with the rows of g that it gets: those from starts[i] to starts[i + 1].
+// The picked rows of the table, each once. Row i gets the rows sources[starts[i]] to sources[starts[i + 1]] of g.
 struct Sorted {
   std::vector<int64_t> rows, starts, sources;
 };

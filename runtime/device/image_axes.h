@@ -1,4 +1,4 @@
-// Windows over images as arguments of the device's kernels.
+// Converts windows over images into arguments of the device's kernels.
 #ifndef AMP_RUNTIME_DEVICE_IMAGE_AXES_H_
 #define AMP_RUNTIME_DEVICE_IMAGE_AXES_H_
 
@@ -7,10 +7,11 @@
 
 namespace amp {
 
-// Places are counted in 32 bits along an axis.
+// Whether the axis fits the kernels, which count in 32 bits along an axis.
 bool FitsDeviceAxis(const WindowAxis& axis);
 
-// Axes that the window does not have come first. REQUIRES: at most kMaxPoolAxes, each of which fits.
+// Sets the axes; axes that the window does not have come first, with length 1. REQUIRES: at most kMaxPoolAxes axes,
+// each of which fits.
 void SetDeviceAxes(const Window& window, device::PoolAxis (&axes)[device::kMaxPoolAxes]);
 
 }  // namespace amp

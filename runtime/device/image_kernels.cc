@@ -1,5 +1,5 @@
-// Resize, Upsample and LRN on a device. Nearest elements are only moved; linear and cubic resizing goes one axis after
-// another, each element a weighted sum, in float32 between two axes.
+// Resize, Upsample and LRN on a device. Nearest resizing only moves elements. Linear and cubic resizing computes
+// weighted sums along one axis after another, in float32 between two axes.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -37,7 +37,7 @@ Refusal WhyNotResize(const KernelContext& context) {
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 ? nullptr : "elements of another size";
 }
 
-// The weighted sums along an axis that changes.
+// The weighted sums along one axis whose size changes.
 struct AxisSums {
   size_t axis;
   int64_t out;
@@ -62,7 +62,7 @@ std::vector<AxisSums> SumsOf(const Resampling& resampling) {
   return all;
 }
 
-// REQUIRES: y has the dims of x but for the axis.
+// REQUIRES: y has the dims of x, except along the axis.
 absl::Status ResampleAxis(Accelerator& device, const AxisSums& sums, const Tensor& x, Tensor& y) {
   const std::shared_ptr<const void> begins = device.Share(sums.begins), terms = device.Share(sums.terms);
   AMP_RETURN_IF_ERROR(device.Status());

@@ -1,5 +1,5 @@
-// Products of matrices and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger,
-// QLinearConv. Sums are int32, which wrap, and are quantised again as the processor's kernels do it, to the last bit.
+// Matrix products and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger,
+// QLinearConv. Sums are int32 and wrap. They are requantised with the same bits as by the processor's kernels.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -18,7 +18,7 @@
 namespace amp {
 namespace {
 
-// Where an operator has its inputs. `b`: of a convolution the weights.
+// The input ports of an operator. `b`: for a convolution the weights.
 struct Ports {
   size_t a, a_zero, b, b_zero;
 };
@@ -32,7 +32,7 @@ bool IsOneOrEach(const Tensor& x, int64_t count) {
   return x.num_elements() == 1 || (x.rank() == 1 && x.dim(0) == count);
 }
 
-// `columns`: or filters, which may have zero points of their own.
+// `columns`: number of columns or filters, which may have zero points of their own.
 Refusal WhyNotZeroPoints(const KernelContext& context, const Ports& ports, int64_t columns) {
   const Tensor &a_zero = context.Input(ports.a_zero), &b_zero = context.Input(ports.b_zero);
   if (context.HasInput(ports.a_zero)) {
@@ -65,15 +65,15 @@ device::CentredIntegers Centred(const Tensor& x, const Tensor& zero) {
           .step = zero.num_elements() > 1 ? 1U : 0U};
 }
 
-// ---- what becomes of sums -------------------------------------------------------------------------------------------
+// ---- requantising sums ----------------------------------------------------------------------------------------------
 
-// A factor for each column or filter, where the device sees them.
+// One factor for each column or filter, in the device's memory.
 struct Factors {
   std::shared_ptr<const void> elements;
   device::QuantizedNumbers of_y;
 };
 
-// The order of the operations is that of the processor's kernels, which is another one for convolutions.
+// Selects the order of the operations, which differs between the processor's kernels for products and for convolutions.
 enum class Kind { kProduct, kConvolution };
 
 absl::StatusOr<Factors> FactorsOf(KernelContext& context, Kind kind, int64_t columns) {
@@ -113,7 +113,7 @@ Refusal WhyNotQLinearMatMul(const KernelContext& context) {
   return WhyNotScales(context, ShapeOf(context, kOfQLinear)->n);
 }
 
-// Where the matrices of the batch are.
+// Returns where each matrix of the batch begins in a and b.
 device::StridedShape<2> BatchOf(const ProductShape& shape) {
   const auto batch_of = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   Broadcast batch = {.dims = batch_of(shape.y), .strides = {}};

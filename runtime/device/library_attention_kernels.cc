@@ -27,8 +27,8 @@ Refusal WhyNotUnit(const AttentionUnit& unit, absl::Span<const DType> types) {
   return types[kMask] == type ? nullptr : "a mask of another type";
 }
 
-// The mask's dims as [batch, heads, queries, keys]; nothing where it would make the scores larger, or is repeated along
-// the keys.
+// Returns the mask's dims as [batch, heads, queries, keys]; nothing if it would broadcast the scores to a larger shape,
+// or is broadcast along the keys.
 std::optional<Dims> MaskDims(const Tensor& mask, const AttentionViews& views) {
   constexpr size_t kAxes = 4;
   if (mask.rank() > views.scores.size() || mask.rank() == 0) return std::nullopt;
@@ -41,7 +41,8 @@ std::optional<Dims> MaskDims(const Tensor& mask, const AttentionViews& views) {
   return dims[3] == scores[3] ? std::optional(dims) : std::nullopt;
 }
 
-// What is repeated for all heads is one head there, and for the whole batch nothing that the library knows.
+// Returns the number of key heads. Keys broadcast to all heads are one head; the library cannot broadcast along the
+// batch.
 absl::StatusOr<int64_t> KeyHeads(const AttentionViews& views) {
   if (views.k.dims[0] != views.q.dims[0] || views.v.dims[0] != views.q.dims[0] || views.k.dims[1] != views.v.dims[1]) {
     return Refusal("keys or values that are repeated");
@@ -49,7 +50,7 @@ absl::StatusOr<int64_t> KeyHeads(const AttentionViews& views) {
   return views.k.dims[1];
 }
 
-// Axes of one have any step there; libraries want one above 0.
+// Returns the strides. Axes of length 1 have stride 0 here, and libraries need one above 0.
 device::HeadSteps StepsOf(const HeadView& view) {
   device::HeadSteps steps = {};
   for (size_t axis = view.dims.size(); axis-- > 0;) {

@@ -1,4 +1,4 @@
-// Attention units by the library of a device.
+// Attention units by a device's library.
 #ifndef AMP_RUNTIME_DEVICE_LIBRARY_ATTENTION_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_LIBRARY_ATTENTION_KERNELS_H_
 
@@ -8,11 +8,11 @@
 
 namespace amp {
 
-// Whether the library may attend in the unit, whose inputs have these types: else its nodes are better off by themselves.
+// Whether the library may compute the unit, whose inputs have these types. If not, its nodes run one by one.
 bool MayAttendOnDevice(const AttentionUnit& unit, absl::Span<const DType> types);
 
-// Of inputs queries, keys, values, masks, and the state AttentionUnit, in 16 bits. Where a mask bars all keys of a query,
-// that query's result is the library's own: ONNX has NaN.
+// Returns the kernel row for attention units in 16 bits. Inputs: queries, keys, values, masks. State: AttentionUnit. If
+// a mask bars all keys of a query, the query's result is the library's own; ONNX's would be NaN.
 const KernelRow& AttentionUnitDeviceRow();
 
 }  // namespace amp

@@ -1,10 +1,9 @@
-// Conv and ConvTranspose by the library of a device, with what nodes behind them do to the result, and FusedConv.
+// Conv and ConvTranspose by a device's library, together with fused nodes behind them, and FusedConv.
 //
 //   c = Conv (x, W, bias)   s = Add (c, residual)   y = Relu (s)      one operation of the library
 //
-// The library chooses an engine once for each shape; what it has none for is left to the kernel of our own, and where
-// nodes were to be computed together, to one after another. What FusedConv states is then a chain behind the
-// convolution.
+// The library chooses an engine once for each shape. If it has none, a kernel of this project computes the convolution,
+// and fused nodes run one by one. FusedConv's activation and Z are then a chain behind the convolution.
 #include <iterator>
 #include <optional>
 #include <string>
@@ -37,7 +36,7 @@ DType StoredType(const KernelContext& context) {
   return stored == DType::kUndefined ? context.Input(0).dtype() : stored;
 }
 
-// Nothing for an operand that does not fit, and for functions that no library offers.
+// Returns nothing for an operand that does not fit, and for functions that no library offers.
 std::optional<ResultStep> StepOf(const KernelContext& context, const EpilogueStep& step, const Dims& y) {
   const bool is_known = step.kind != EpilogueKind::kHardSwish && step.kind != EpilogueKind::kHardSigmoid &&
                         step.kind != EpilogueKind::kLinear;
@@ -58,7 +57,7 @@ Refusal WhyNot(const KernelContext& context) {
   return {};
 }
 
-// y[image, filter, pixel] += bias[filter]
+// Computes y[image, filter, pixel] += bias[filter].
 void AddBias(Accelerator& device, const LibraryConvolution& convolution, const void* bias, Tensor& y) {
   const int64_t plane = y.num_elements() / (convolution.batch * convolution.filters);
   device::ZipArguments add = {.operands = {.a = y.data(),
@@ -81,7 +80,7 @@ void AddBias(Accelerator& device, const LibraryConvolution& convolution, const v
   device.Start(add);
 }
 
-// Where the library has no engine that adds the bias, it is added behind, to what has been rounded.
+// If the library has no engine that adds the bias, the bias is added afterwards, to the rounded result.
 absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolution, Tensor& y, std::string& text) {
   absl::Status status = device.Convolve(convolution, text);
   const bool is_bare = convolution.num_steps == 0 && convolution.stored_as == convolution.storage;
@@ -98,7 +97,7 @@ absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolutio
 
 struct ConvolutionState : KernelState {
   absl::Mutex mutex;
-  Tensor weights ABSL_GUARDED_BY(mutex);  // the constant ones, channels last
+  Tensor weights ABSL_GUARDED_BY(mutex);  // constant weights, channels-last
   const void* weights_of ABSL_GUARDED_BY(mutex) = nullptr;
   bool refuses_channels_last ABSL_GUARDED_BY(mutex) = false;
 };
@@ -126,12 +125,13 @@ LibraryConvolution ConvolutionOf(const KernelContext& context, ConvolutionKind k
   return convolution;
 }
 
-// ---- channels beside each other -------------------------------------------------------------------------------------
+// ---- channels-last --------------------------------------------------------------------------------------------------
 //
-// Tensor Cores read channels of 16 bits that lie beside each other. Engines for images row by row turn what they read and
-// what they give around the product, each time; here values stay turned from one convolution to the next.
+// Tensor Cores read adjacent channels of 16 bits. Engines for row-major images transpose their inputs and results
+// around the product, every time. Here values stay channels-last from one convolution to the next.
 
-// Of pictures, whose channels are few, engines make as many as they read at a time.
+// Whether channels-last suits the convolution: channels are a multiple of what is read together, or so few (a
+// picture's) that engines pad them.
 bool FitsChannelsLast(const Tensor& x, const ConvolutionShape& shape) {
   constexpr int64_t kReadTogether = 8, kMostFew = 4;
   const bool is_low = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBfloat16;
@@ -139,7 +139,7 @@ bool FitsChannelsLast(const Tensor& x, const ConvolutionShape& shape) {
   return is_low && shape.window.size() == 2 && shape.groups == 1 && fits_channels && shape.filters % kReadTogether == 0;
 }
 
-// Pictures of three colours get a fourth that is zero, and so do their weights: engines then read a pixel at once.
+// Pictures with three colours, and their weights, get a fourth channel of zeros, so that engines read a pixel at once.
 constexpr int64_t kColours = 3;
 
 // REQUIRES: kColours channels.
@@ -164,11 +164,11 @@ absl::StatusOr<Tensor> TurnedTo(Layout layout, const Tensor& x, const KernelCont
   return is_picture ? WithFourthChannel(x, *context.resources().device, memory) : InLayout(x, layout, memory);
 }
 
-// The weights in the layout, from the first run on where they are constant.
+// Returns the weights in the layout. Constant weights are converted in the first run and kept.
 absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, ConvolutionState& state)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
   const Tensor& weights = context.Input(kWeights);
-  // What a recording is to do has not been done yet, and may never be.
+  // A conversion that is only recorded has not been done yet, and may never be.
   const bool may_keep = state.weights_of == weights.data() || !context.resources().device->IsRecording();
   if (weights.layout() == layout || !context.IsConstantInput(kWeights) || !may_keep) {
     return TurnedTo(layout, weights, context, context.memory());
@@ -180,7 +180,7 @@ absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, Co
   return state.weights;
 }
 
-// Errors: kUnimplemented, the library does not do it in that layout.
+// Error: a refusal if the library cannot compute the convolution in that layout.
 absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
                         ConvolutionState& state, std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, TurnedTo(layout, context.Input(0), context, context.memory()));
@@ -231,7 +231,7 @@ Refusal WhyNotFused(const KernelContext& context) {
   return WhyNotStated(context, shape.y);
 }
 
-// The convolution alone, then a chain with the steps.
+// Computes the convolution alone, then the steps as a chain.
 absl::Status ConvolveThenChain(const KernelContext& context, LibraryConvolution convolution, Tensor& y,
                                std::string& text) {
   Accelerator& device = *context.resources().device;

@@ -1,10 +1,10 @@
-// The cross-entropies of training and their gradients, functions of domain ai.amp, on a device.
+// Cross-entropies of training and their gradients on a device, as functions of domain ai.amp.
 //
 //   loss = ai.amp.SparseSoftmaxCrossEntropy (logits [..., C], labels [...])        the mean of -log_p[label]
 //   d = ai.amp.SparseSoftmaxCrossEntropyGradient (logits, labels, g)               (p - one_hot) g / rows
 //
-// and the same with targets [..., C] in the place of labels. Labels are not looked at ahead: one that is no class makes
-// the loss, or its row of the gradient, NaN.
+// The functions without "Sparse" take targets [..., C] instead of labels. Labels are not checked in advance: a label
+// that is no class makes the loss, or its row of the gradient, NaN.
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/loss.h"

@@ -1,5 +1,5 @@
-// What only moves elements is computed on a device by the reference kernels themselves: what they call to move elements
-// knows where these are (runtime/kernel/element_mover.h). Here are the operators for which that holds.
+// Operators that only move elements. The reference kernels compute them on a device, too, as the functions that they
+// call to move elements know where these lie (runtime/kernel/element_mover.h). This file lists the operators.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@
 namespace amp {
 namespace {
 
-// Of the inputs that are not read on the processor.
+// Checks the inputs that the processor does not read, the first kFirstHostInput ones.
 template <size_t kFirstHostInput>
 Refusal WhyNot(const KernelContext& context) {
   for (size_t i = 0; i < context.num_inputs() && i < kFirstHostInput; ++i) {
@@ -30,7 +30,7 @@ Refusal WhyNot(const KernelContext& context) {
   return {};
 }
 
-// DepthToSpace has two axes more on its way.
+// DepthToSpace needs two axes more in between.
 Refusal WhyNotImage(const KernelContext& context) {
   return context.Input(0).rank() == 4 ? WhyNot<1>(context) : "no images";
 }
@@ -39,7 +39,7 @@ Refusal WhyNotExpand(const KernelContext& context) {
   return context.Input(1).num_elements() > device::kMaxAxes ? kTooManyAxes : WhyNot<1>(context);
 }
 
-// Indices on the processor, that they are checked before anything is read.
+// The processor reads the indices, so that they are checked before any element is read.
 Refusal WhyNotGather(const KernelContext& context) {
   const size_t rank = context.Input(0).rank() + context.Input(1).rank();
   return rank > device::kMaxAxes ? kTooManyAxes : WhyNot<1>(context);
@@ -64,7 +64,7 @@ Refusal WhyNotScatter(const KernelContext& context) {
   return WhyNot<1>(context);
 }
 
-// Where updates meet, the last one counts: the processor knows an order.
+// Whether two updates write to the same place. The last one must win, and only the processor keeps that order.
 bool DoMeet(std::vector<size_t> firsts) {
   std::sort(firsts.begin(), firsts.end());
   return std::adjacent_find(firsts.begin(), firsts.end()) != firsts.end();

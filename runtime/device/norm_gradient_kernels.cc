@@ -1,5 +1,6 @@
-// The gradients of norms, functions of domain ai.amp, on a device. Of rows (LayerNormalization, RMSNormalization) or of
-// channels (BatchNormalization; InstanceNormalization, whose samples' channels are channels each).
+// Gradients of norms on a device, as functions of domain ai.amp: of norms over rows (LayerNormalization,
+// RMSNormalization) and over channels (BatchNormalization; InstanceNormalization, where each sample has channels of its
+// own).
 #include "ir/base/status.h"
 #include "runtime/device/channel_moments.h"
 #include "runtime/device/column_sums.h"
@@ -37,7 +38,7 @@ bool GivesScaleGradient(const KernelContext& context) { return context.HasOutput
 
 float* Floats(Tensor& tensor) { return static_cast<float*>(tensor.mutable_data()); }
 
-// ---- by the statistics of all axes from one on ----------------------------------------------------------------------
+// ---- norms over all axes from one on --------------------------------------------------------------------------------
 
 absl::Status GiveScaleGradient(KernelContext& context, const device::RowGradientArguments& norm) {
   AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, context.Input(kScale).dims()));
@@ -74,9 +75,10 @@ absl::Status OfRows(KernelContext& context) {
   return GivesScaleGradient(context) ? GiveScaleGradient(context, norm) : absl::OkStatus();
 }
 
-// ---- of channels ----------------------------------------------------------------------------------------------------
+// ---- norms over channels --------------------------------------------------------------------------------------------
 
-// dx of x as [batch, channels, pixels]; `normal_sums`: by channel.
+// Computes dx, with x read as [batch, channels, pixels]. `normal_sums`: set to the sum of g times the normal, by
+// channel.
 absl::Status StartGradient(KernelContext& context, const device::ChannelParts& parts, Tensor& dx, Tensor& normal_sums) {
   const Tensor &x = context.Input(kX), &scale = context.Input(kScale);
   const device::NormOperands of = OperandsOf(context);
@@ -122,7 +124,7 @@ absl::Status OfBatch(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// [N, C, ...] is a batch of one sample of N C channels.
+// Reads [N, C, ...] as one sample with N C channels.
 absl::Status OfInstances(KernelContext& context) {
   context.Report("gradient of channels", DType::kFloat32);
   const Tensor& x = context.Input(kX);

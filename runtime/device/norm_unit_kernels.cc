@@ -23,7 +23,7 @@ absl::Span<const int64_t> WithoutLeadingOnes(absl::Span<const int64_t> dims) {
 
 // ---- norms ----------------------------------------------------------------------------------------------------------
 
-// `fits`: of the dims of scale and shift.
+// `fits`: whether a scale or shift has fitting dims.
 template <typename Fits>
 Refusal WhyNotNorm(const KernelContext& context, const NormForm& form, Fits fits) {
   const Tensor& x = context.Input(0);
@@ -37,7 +37,7 @@ Refusal WhyNotNorm(const KernelContext& context, const NormForm& form, Fits fits
   return {};
 }
 
-// Rows of `size` elements of x, each with its scale and shift.
+// Returns arguments for rows of `size` elements of x, each with its scale and shift.
 absl::StatusOr<device::NormalizeArguments> StartOf(KernelContext& context, const NormForm& form, int64_t size) {
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, form.stored_as, context.Input(0).dims()));
   const Tensor &x = context.Input(0), &scale = context.Input(kScale), &shift = context.Input(kShift);

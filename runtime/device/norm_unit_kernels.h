@@ -1,4 +1,4 @@
-// Norms and softmax that a model writes out, as one unit each, on a device; see runtime/loops/norm_units.h.
+// Computes norms and softmax that a model writes out as units on a device; see runtime/loops/norm_units.h.
 #ifndef AMP_RUNTIME_DEVICE_NORM_UNIT_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_NORM_UNIT_KERNELS_H_
 
@@ -7,7 +7,7 @@
 
 namespace amp {
 
-// The row that computes such patterns there, of inputs x, scale and shift and the state NormForm; null where none does.
+// Returns the kernel row for such patterns; null if there is none. Inputs: x, scale, shift. State: NormForm.
 const KernelRow* FindDeviceNormRow(PatternKind kind);
 
 }  // namespace amp

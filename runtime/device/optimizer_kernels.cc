@@ -1,10 +1,10 @@
-// The functions of domain ai.amp that optimizers and loss scales are made of, on a device: nothing of them is looked at
-// by the processor, so that a step that is skipped is one like any other.
+// The functions of domain ai.amp for optimizers and loss scales on a device. The processor reads none of their values,
+// so that a skipped step runs like any other.
 //
 //   weight, rms = ai.amp.ConditionalRmsprop (apply, weight, gradient, rms, rate)       one pass over the elements
-//   several of them, of one rate and truth value                                       one launch for all
+//   several such nodes with one rate and truth value                                   one launch for all
 //
-// Where `apply` does not hold, the next state is a copy of the present one.
+// If `apply` is false, the next state is a copy of the present one.
 #include <vector>
 
 #include "ir/base/status.h"
@@ -38,10 +38,10 @@ constexpr Optimizer kRmsprop = {device::Optimizer::kRmsprop, kRmspropForm};
 constexpr Optimizer kAdam = {device::Optimizer::kAdam, kAdamForm};
 constexpr Optimizer kAdamW = {device::Optimizer::kAdam, kAdamWForm};
 
-// Inputs: `apply` of a conditional one, weight, gradient, slots, rate, and for one that decays the learning rate.
+// Inputs: `apply` (if conditional), weight, gradient, slots, rate, learning rate (if weights decay).
 enum class When { kAlways, kIfApplied };
 
-// Where the operands of one node are, and the results: of a unit, those of its nodes follow one another.
+// The ports of one node's operands and results. In a unit, those of its nodes follow one another.
 template <const Optimizer& kOptimizer, When kWhen>
 struct Ports {
   static constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0, kRates = kFirst + 2 + kOptimizer.form.num_slots,
@@ -55,7 +55,7 @@ struct Ports {
   size_t rate(size_t i) const { return input + kRates + i; }
 };
 
-// What does not fit is the other rows' to complain about.
+// Inputs that do not fit are refused here; other kernel rows report the error.
 template <const Optimizer& kOptimizer, When kWhen>
 Refusal WhyNotStepOf(const KernelContext& context, const Ports<kOptimizer, kWhen>& ports) {
   if (kWhen == When::kIfApplied && !IsNumber(context.Input(ports.input), DType::kBool)) return "no truth value";
@@ -79,7 +79,7 @@ Refusal WhyNotStep(const KernelContext& context) {
 template <const Optimizer& kOptimizer, When kWhen>
 device::OptimizerRule RuleOf(const KernelContext& context) {
   constexpr Ports<kOptimizer, kWhen> kPorts;
-  // The attributes are there: WhyNotStep or StepAll looked.
+  // WhyNotStep or StepAll has checked that the attributes exist.
   const OptimizerNumbers numbers = ReadOptimizer(context.node(), kOptimizer.form).value_or(OptimizerNumbers());
   device::OptimizerRule rule = {};
   rule.optimizer = kOptimizer.rule;
@@ -110,7 +110,7 @@ absl::StatusOr<device::OptimizedTensor> TensorAt(KernelContext& context, const P
   return of;
 }
 
-// As few launches as there is room in the parameters of one.
+// Starts as few launches as possible: one holds as many tensors as fit its parameters.
 void StartAll(Accelerator& device, const device::OptimizerRule& rule,
               absl::Span<const device::OptimizedTensor> tensors) {
   device::OptimizeArguments step = {};
@@ -133,7 +133,7 @@ absl::Status Step(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Of a unit: nodes with all their outputs, the same attributes, rates and truth value.
+// Computes a unit: nodes with all their outputs and with the same attributes, rates and truth value.
 template <const Optimizer& kOptimizer, When kWhen>
 absl::Status StepAll(KernelContext& context) {
   using OfNode = Ports<kOptimizer, kWhen>;
@@ -223,7 +223,7 @@ Refusal WhyNotLossScale(const KernelContext& context) {
   return ReadLossScale(context.node()).ok() ? nullptr : "an attribute that is missing";
 }
 
-// Of one scale, or of as many as there are elements.
+// Updates one loss scale, or as many as there are elements.
 absl::Status UpdateLossScale(KernelContext& context) {
   context.Report("loss scale", DType::kFloat32);
   const Tensor& scale = context.Input(0);

@@ -1,4 +1,4 @@
-// The kernels of a device that step the weights of several nodes at once (runtime/kernel/optimizer_unit.h).
+// Finds the device kernels that update the weights of several nodes at once (runtime/kernel/optimizer_unit.h).
 #ifndef AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 #define AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 
@@ -7,7 +7,7 @@
 
 namespace amp {
 
-// Null for what is no step of an optimizer.
+// Returns null for operators that are no optimizer step.
 const OptimizerUnit* FindOptimizerUnit(absl::string_view domain, absl::string_view op_type);
 
 }  // namespace amp

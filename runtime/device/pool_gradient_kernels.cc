@@ -1,5 +1,5 @@
-// ai.amp.MaxPoolGradient and ai.amp.AveragePoolGradient over images of up to three axes on a device. Of MaxPool, where each
-// window's largest element is, is found by the pool itself, taken once more.
+// ai.amp.MaxPoolGradient and ai.amp.AveragePoolGradient over images of up to three axes on a device. MaxPoolGradient
+// runs the pool again to find where each window's largest element lies.
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +23,7 @@ Refusal WhyNotWindow(const Window& window) {
   return std::all_of(window.begin(), window.end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
 }
 
-// ---- largest elements -------------------------------------------------------------------------------------------------
+// ---- largest elements -----------------------------------------------------------------------------------------------
 
 Refusal WhyNotMax(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
@@ -35,7 +35,7 @@ Refusal WhyNotMax(const KernelContext& context) {
   return g.dims() == OutputDims(form->window, x.dim(0), x.dim(1)) ? nullptr : "another shape than the pool's result";
 }
 
-// Whether a window along the axis reads nothing but padding.
+// Whether some window along the axis reads nothing but padding.
 bool HasEmptyWindows(const WindowAxis& axis) {
   for (int64_t i = 0; i < axis.output; ++i) {
     const int64_t start = i * axis.stride - axis.pad_begin;
@@ -45,7 +45,7 @@ bool HasEmptyWindows(const WindowAxis& axis) {
   return false;
 }
 
-// Where the largest element of each window is, in the whole of x.
+// Returns the index in x of each window's largest element.
 absl::StatusOr<Tensor> FindLargest(const KernelContext& context, const Window& window) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   AMP_ASSIGN_OR_RETURN(Tensor largest, context.MakeScratch(x.dtype(), g.dims()));
@@ -88,11 +88,11 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// ---- averages ---------------------------------------------------------------------------------------------------------
+// ---- averages -------------------------------------------------------------------------------------------------------
 
 constexpr size_t kAverageG = 0, kShare = 1, kShape = 2;
 
-// The shape of x, and its windows: as many as g has results.
+// The shape of x, and its windows, one for each element of g's images.
 struct Average {
   Dims dims;
   Window window;

@@ -27,7 +27,7 @@ enum class Kind { kMax, kAverage };
 template <Kind kKind>
 absl::Status Pool(KernelContext& context) {
   context.Report("pool", DType::kFloat32);
-  // Indices count row by row.
+  // Indices refer to row-major elements.
   const Layout layout = context.HasOutput(1) ? Layout::kRowMajor : context.Input(0).layout();
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
   AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(x)));

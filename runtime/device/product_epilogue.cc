@@ -11,12 +11,12 @@ namespace {
 
 using device::ProductActivation;
 
-// One number for each column.
+// Whether the operand has one number for each column.
 bool IsRow(const Tensor& operand, int64_t columns) {
   return operand.num_elements() == columns && operand.rank() > 0 && operand.dims().back() == columns;
 }
 
-// One number for each element of the result, in the type of the product.
+// Whether the operand has one number for each element of the result, in the product's type.
 bool IsWhole(const KernelContext& context, const Tensor& operand, const Dims& dims) {
   return operand.dims() == dims && operand.dtype() == context.Input(0).dtype() && operand.layout() == Layout::kRowMajor;
 }
@@ -31,7 +31,7 @@ DType StoredType(const KernelContext& context) {
   return stores_as == DType::kUndefined ? context.Input(0).dtype() : stores_as;
 }
 
-// Values inside are not rounded, as those of the other epilogues.
+// Returns the remaining steps as a chain. Its values are not rounded in between, like those of other epilogues.
 ChainProgram RestOf(const KernelContext& context, const ProductEpilogue& done, const void* product, const Dims& dims) {
   ChainProgram program;
   size_t value = program.AddOperand(product, context.Input(0).dtype(), dims);

@@ -1,4 +1,4 @@
-// What a product of matrices on a device does to its result: as much as the library does itself, the rest by one chain.
+// Splits the epilogue of a matrix product on a device: the library computes as much as it can, one chain the rest.
 //
 //   h = MatMul (x, W)   b = Add (h, bias)   g = Gelu (b)   y = Mul (g, s)      =>   product with bias, chain gelu, * s
 //   h = MatMul (x, W)   b = Add (h, bias)   y = Add (b, residual)              =>   product with bias and residual
@@ -15,20 +15,22 @@
 namespace amp {
 
 struct ProductEpilogue {
-  std::optional<size_t> bias_port, addend_port;  // inputs of the node with its epilogue; nothing: the library adds none
+  // Input ports, epilogue operands included; nothing: the library adds none.
+  std::optional<size_t> bias_port, addend_port;
   device::ProductActivation activation = device::ProductActivation::kNone;
-  size_t num_steps = 0;  // of the epilogue, that these are
+  size_t num_steps = 0;  // number of the epilogue's steps that the library computes
 };
 
-// `dims`: of the result, of products with that many `columns`; `has_bias`: of the node's own, so that the epilogue cannot
-// have one.
+// Returns the part of the epilogue that the library can compute. `dims`: of the result, whose products have `columns`
+// columns. `has_bias`: the node itself has a bias, so that the epilogue cannot have one.
 ProductEpilogue FitProductEpilogue(const KernelContext& context, const Dims& dims, int64_t columns, bool has_bias);
 
-// Whether there is more to do, to a result of the type of the operands.
+// Whether steps, or a conversion to another type than the operands', remain.
 bool NeedsChain(const KernelContext& context, const ProductEpilogue& done);
-// Why no chain does the rest to a result of these dims; null where one does.
+// Returns why no chain can compute the remaining steps for a result of these dims; null if one can.
 Refusal WhyNotChain(const KernelContext& context, const ProductEpilogue& done, const Dims& dims);
-// The rest: y, of the epilogue's type, from the product, which it may be. REQUIRES: WhyNotChain is null.
+// Computes the remaining steps from `product` to y, which has the epilogue's type and may be the product. REQUIRES:
+// WhyNotChain is null.
 absl::Status FinishProduct(KernelContext& context, const ProductEpilogue& done, const Tensor& product, Tensor& y);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// Products of matrices by the library of a device: MatMul, Gemm, com.microsoft::FusedMatMul.
+// Matrix products by a device's library: MatMul, Gemm, com.microsoft::FusedMatMul.
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,7 +35,7 @@ Refusal WhyNotFusedMatMul(const KernelContext& context) {
   return WhyNotProduct(context);
 }
 
-// Whether C is there and counts.
+// Whether Gemm has an input C and a beta other than 0.
 bool AddsC(const KernelContext& context) { return context.HasInput(kC) && ReadMatrixProduct(context.node()).beta != 0; }
 
 Refusal WhyNotGemm(const KernelContext& context) {
@@ -50,20 +50,20 @@ Refusal WhyNotGemm(const KernelContext& context) {
   return c.dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
 }
 
-// The port of what the node itself adds.
+// Returns the port of the node's own bias, if it adds one.
 std::optional<size_t> OwnBias(const KernelContext& context) {
   const bool is_gemm = context.node().op_type() == "Gemm";
   return is_gemm && AddsC(context) ? std::optional(kC) : std::nullopt;
 }
 
-// What was to be done to the result together with the product is left to one node after another where the library has no
-// algorithm for both.
+// Computes the product. If it has an epilogue, only the library is tried: if that has no algorithm for both, the nodes
+// run one by one.
 absl::Status Multiply(const KernelContext& context, const device::ProductArguments& product, std::string& text) {
   Accelerator& device = *context.resources().device;
   return context.epilogue().steps.empty() ? device.Multiply(product, text) : device.MultiplyByLibrary(product, text);
 }
 
-// Each product of a batch by its own, where operands are repeated in a way that no step says.
+// Computes each product of a batch by itself, for operands that are broadcast in a way that no constant step describes.
 absl::Status MultiplyEach(const KernelContext& context, const ProductShape& shape, device::ProductArguments product,
                           std::string& text) {
   const auto batch_of = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };

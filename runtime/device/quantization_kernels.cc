@@ -1,4 +1,4 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale or one for each index of an
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale, or one for each index of an
 // axis.
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
@@ -35,7 +35,7 @@ absl::StatusOr<device::ScaleRuns> RunsOf(const KernelContext& context) {
 
 // ---- QuantizeLinear -------------------------------------------------------------------------------------------------
 
-// The quotient is of the scale's type.
+// The quotient has the scale's type.
 Refusal WhyNotQuantize(const KernelContext& context) {
   const DType type = context.Input(0).dtype(), scale = context.Input(kScale).dtype();
   if (!IsDeviceFloat(type)) return kNoDeviceFloat;
@@ -62,7 +62,7 @@ absl::Status QuantizeLinear(KernelContext& context) {
 
 // ---- DequantizeLinear -----------------------------------------------------------------------------------------------
 
-// What int32 stands for has too many digits to be rounded to float32 first.
+// int32 values have too many digits to be rounded to float32 first, so their scale must be float32.
 Refusal WhyNotDequantize(const KernelContext& context) {
   const DType type = context.Input(0).dtype(), scale = context.Input(kScale).dtype();
   const bool is_wide = type == DType::kInt32;

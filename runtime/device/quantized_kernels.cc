@@ -1,5 +1,5 @@
-// com.microsoft's arithmetic on 8-bit quantised numbers on a device, element by element: what the loops of the processor
-// do, to the last bit.
+// com.microsoft's element-wise operators on 8-bit quantised numbers on a device, with the same bits as the processor's
+// loops.
 #include <algorithm>
 
 #include "ir/base/status.h"
@@ -15,7 +15,7 @@ namespace {
 
 using Ports = QuantizedPorts;
 
-// REQUIRES: they were found fit.
+// REQUIRES: the scale and the zero point have been checked.
 device::QuantizedNumbers NumbersAt(const KernelContext& context, size_t scale_port, DType dtype) {
   const Quantized read = *ReadQuantized(context, scale_port, dtype);
   return {.scale = read.scale, .zero_point = static_cast<int32_t>(read.zero_point), .storage = StorageOf(dtype)};
@@ -52,9 +52,9 @@ absl::Status Pair(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// ---- functions of one number, and joining ---------------------------------------------------------------------------
+// ---- functions of one number, and concatenation ---------------------------------------------------------------------
 
-// Blocks of `run` bytes of x, which are `step` apart in y, the first one at `first`.
+// Where x goes in y: blocks of `run` bytes, `step` bytes apart, the first one at `first`.
 struct Blocks {
   int64_t run, first, step;
 };

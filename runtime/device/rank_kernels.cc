@@ -1,8 +1,8 @@
-// The functions of domain ai.amp that make one step of the steps of several ranks, between their devices; see
-// runtime/loops/rank_kernels.cc for what goes through the processor's memory.
+// The functions of domain ai.amp that combine the training steps of several ranks, between their devices.
+// runtime/loops/rank_kernels.cc has those that go through the processor's memory.
 //
-//   started = StartMeanOverRanks (gradient)      the mean is on its way
-//   mean = MeanOverRanks (started)               it has come
+//   started = StartMeanOverRanks (gradient)      starts the all-reduce
+//   mean = MeanOverRanks (started)               waits for it
 #include "ir/base/status.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/device/families.h"
@@ -18,7 +18,7 @@ Refusal WhyNot(const KernelContext& context, DType dtype) {
 Refusal WhyNotMean(const KernelContext& context) { return WhyNot(context, DType::kFloat32); }
 Refusal WhyNotFlag(const KernelContext& context) { return WhyNot(context, DType::kBool); }
 
-// The input's elements, for this node to change.
+// Returns a copy of the input that this node may change.
 absl::StatusOr<Tensor*> OwnCopy(KernelContext& context) {
   const Tensor& given = context.Input(0);
   AMP_ASSIGN_OR_RETURN(Tensor * own, context.MakeOutputLike(0, 0));
@@ -28,12 +28,12 @@ absl::StatusOr<Tensor*> OwnCopy(KernelContext& context) {
 
 absl::Status StartMeanOverRanks(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * own, OwnCopy(context));
-  if (own->num_elements() > 0) context.resources().device->StartFold(*own, device::Fold::kMean);
+  if (own->num_elements() > 0) context.resources().device->StartAllReduce(*own, device::AllReduce::kMean);
   return absl::OkStatus();
 }
 
 absl::Status MeanOverRanks(KernelContext& context) {
-  context.resources().device->AwaitFolds();
+  context.resources().device->AwaitAllReduces();
   context.SetOutput(0, context.InputDatum(0));
   return absl::OkStatus();
 }
@@ -41,8 +41,8 @@ absl::Status MeanOverRanks(KernelContext& context) {
 absl::Status TrueOnAllRanks(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * own, OwnCopy(context));
   if (own->num_elements() != 1) return ModelError("expected bool[], found ", context.InputDatum(0).TypeText());
-  context.resources().device->StartFold(*own, device::Fold::kLeast);
-  context.resources().device->AwaitFolds();
+  context.resources().device->StartAllReduce(*own, device::AllReduce::kLeast);
+  context.resources().device->AwaitAllReduces();
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
-// LSTM and GRU on a device: the inputs of all steps are one product, each step is a product of the hidden state and one
-// kernel for all gates (runtime/device/raw/recurrent.h); GRU that resets the state before its product has two of each.
-// Products are float32 whatever the type.
+// LSTM and GRU on a device. The inputs of all steps are one product. Each step is a product of the hidden state and one
+// kernel for all gates (runtime/device/raw/recurrent.h); a GRU that resets the state before its product needs two of
+// each. Products are float32 for all types.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -21,10 +21,11 @@ using device::RecurrentCell;
 constexpr size_t kX = 0, kW = 1, kR = 2, kBias = 3, kLengths = 4, kHidden = 5, kCell = 6, kPeepholes = 7;  // inputs
 constexpr size_t kAllHidden = 0, kLastHidden = 1, kLastCell = 2;                                           // outputs
 
-// X is [steps, batch, inputs], W [directions, gates * hidden, inputs], R [directions, gates * hidden, hidden].
+// The sizes of X [steps, batch, inputs], W [directions, gates * hidden, inputs], R [directions, gates * hidden,
+// hidden].
 struct LayerShape {
   int64_t steps, batch, inputs, directions, hidden, gates;
-  bool starts_at_end;  // its first direction
+  bool starts_at_end;  // of its first direction
 
   Dims states() const { return {directions, batch, hidden}; }
 };
@@ -83,13 +84,13 @@ Refusal WhyNot(const KernelContext& context) {
   return ReadSequenceLengths(context, shape.steps, shape.batch).ok() ? nullptr : "lengths that do not fit";
 }
 
-// As the device reads them; none where all sequences are whole.
+// Returns the lengths for the device; none if all sequences have all steps.
 std::vector<int32_t> LengthsForDevice(const std::vector<int64_t>& lengths, const LayerShape& shape) {
   const bool are_whole = std::count(lengths.begin(), lengths.end(), shape.steps) == shape.batch;
   return are_whole ? std::vector<int32_t>() : std::vector<int32_t>(lengths.begin(), lengths.end());
 }
 
-// Where part `index` of parts of so many elements begins.
+// Returns the address of part `index` of a tensor cut into parts of `elements` elements.
 const void* PartOf(const Tensor& tensor, int64_t index, int64_t elements) {
   if (tensor.data() == nullptr) return nullptr;
   return static_cast<const std::byte*>(tensor.data()) +
@@ -99,16 +100,16 @@ void* MutablePartOf(Tensor& tensor, int64_t index, int64_t elements) {
   return const_cast<void*>(PartOf(tensor, index, elements));
 }
 
-// What all directions of a layer write to.
+// The results of a layer, to which all directions write.
 struct LayerResults {
   Tensor all;                     // [steps, directions, batch, hidden]
-  Tensor last_hidden, last_cell;  // of the layer, or without elements
+  Tensor last_hidden, last_cell;  // of the layer; without elements if nobody reads them
 };
 
-// One direction of a layer.
+// Runs one direction of a layer.
 class DirectionRun {
  public:
-  // `lengths`: where the device sees them; null: all sequences are whole.
+  // `lengths`: in the device's memory; null: all sequences have all steps.
   DirectionRun(KernelContext& context, RecurrentCell cell, const LayerShape& shape, int64_t direction,
                const void* lengths)
       : context_(context),
@@ -169,7 +170,7 @@ class DirectionRun {
   };
   struct Weights {
     const void* data;
-    int64_t width;  // rows of the weights: columns of the product
+    int64_t width;  // rows of the weights, which are columns of the product
   };
 
   int64_t Width() const { return shape_.gates * shape_.hidden; }
@@ -191,7 +192,7 @@ class DirectionRun {
     return absl::OkStatus();
   }
 
-  // The products of the hidden state, which is one, with the weights of all gates.
+  // Multiplies the hidden state with the weights of all gates: one product, or two if the cell resets the state first.
   absl::Status MultiplyHidden(device::RecurrentStepArguments& step, std::string& text) {
     const int64_t hidden = shape_.hidden, reset_gate = 2;
     const Tensor& r = context_.Input(kR);
@@ -207,7 +208,7 @@ class DirectionRun {
     return absl::OkStatus();
   }
 
-  // y [rows, width] = x [rows, size] times the transpose of the weights.
+  // Computes y [rows, width] = x [rows, size] times the transpose of the weights.
   absl::Status Multiply(const Left& x, const Weights& weights, Tensor& y, std::string& text) {
     return device_.Multiply({.a = x.data,
                              .b = weights.data,
@@ -236,12 +237,12 @@ class DirectionRun {
   const device::Storage storage_;
   const int64_t direction_;
   const int32_t* const lengths_;
-  Tensor of_input_, of_hidden_, of_reset_;  // products
+  Tensor of_input_, of_hidden_, of_reset_;  // results of products
   Tensor cells_, reset_;
-  Tensor hidden_;  // where the sequences have lengths: the others find it in what is given
+  Tensor hidden_;  // if sequences have lengths; otherwise the hidden state is in the output
 };
 
-// A tensor where somebody reads it; else one without elements.
+// Returns a tensor for the output, or one without elements if nobody reads it.
 absl::StatusOr<Tensor> MakeState(KernelContext& context, size_t port, const Dims& dims) {
   if (!context.HasOutput(port)) return Tensor();
   return Tensor::Create(context.Input(kX).dtype(), dims, context.memory());

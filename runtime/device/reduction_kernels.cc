@@ -1,4 +1,4 @@
-// Reductions of floats along any axes on a device, and global pooling.
+// Reductions of floats along any axes on a device, and global pools.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -17,7 +17,7 @@
 namespace amp {
 namespace {
 
-// The axes of x that are kept, or reduced, with their strides in x, neighbours of one kind merged.
+// The axes of x that are kept and reduced, with their strides in x. Neighbouring axes of one kind are merged.
 struct Axes {
   Broadcast kept, reduced;
 };
@@ -49,7 +49,7 @@ Refusal WhyNotGlobal(const KernelContext& context) {
   return context.Input(0).rank() < 2 ? "no channels" : WhyNot(context);
 }
 
-// Another than the input's where a cast ahead of the node is done on the way.
+// Returns the result's type. It differs from the input's if a cast of the input was fused with the node.
 DType TypeOfResult(const KernelContext& context) {
   const DType stated = context.model().value(context.node().Output(0)).dtype;
   return IsDeviceFloat(stated) ? stated : context.Input(0).dtype();
@@ -60,7 +60,7 @@ struct Rule {
   bool is_mean = false;
 };
 
-// Whether many rows of [rows, columns] are added up, which neighbouring columns do together.
+// Whether many rows of [rows, columns] are added up. Then neighbouring columns are summed together.
 bool AddsRows(const Axes& split, const Rule& rule) {
   constexpr int64_t kManyRows = 256;
   const Broadcast &kept = split.kept, &reduced = split.reduced;

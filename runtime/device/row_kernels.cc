@@ -1,4 +1,4 @@
-// Softmax and norms on a device: what takes statistics of rows.
+// Softmax and norms on a device: operators that compute statistics of rows.
 #include <algorithm>
 #include <string>
 
@@ -65,14 +65,14 @@ Refusal WhyNotLayer(const KernelContext& context) {
   return context.HasInput(kScalePort) ? nullptr : "no scale";
 }
 
-// The float32 elements that output `port` is; null where nobody reads it.
+// Returns the float32 elements of output `port`; null if nobody reads it.
 absl::StatusOr<float*> MakeStatistics(KernelContext& context, size_t port, const Dims& dims) {
   if (!context.HasOutput(port)) return nullptr;
   AMP_ASSIGN_OR_RETURN(Tensor * statistics, context.MakeOutput(port, DType::kFloat32, dims));
   return static_cast<float*>(statistics->mutable_data());
 }
 
-// Scale and bias, where the inputs are there.
+// Sets scale and bias if the inputs are present.
 void SetOperands(const KernelContext& context, device::NormalizeArguments& norm) {
   norm.scale = context.Input(kScalePort).data();
   norm.scale_storage = StorageOf(context.Input(kScalePort).dtype());
@@ -111,7 +111,7 @@ absl::Status LayerNorm(KernelContext& context) {
   return StartRows(context, norm);
 }
 
-// ---- by groups of channels, and by statistics that are given --------------------------------------------------------
+// ---- norms of groups of channels, and by given statistics -----------------------------------------------------------
 
 Refusal WhyNotChannels(const KernelContext& context, size_t last) {
   const Tensor& x = context.Input(0);

@@ -10,10 +10,10 @@
 namespace amp {
 namespace {
 
-// Nothing where rows are many, or short.
+// Returns how rows are cut; nothing if they are many, or short.
 std::optional<device::RowParts> PartsOf(const Accelerator& device, uint32_t rows, uint32_t length) {
-  constexpr uint32_t kLong = 16384, kLeastPart = 4096;  // of which each thread of a team has 16
-  constexpr uint32_t kTeamsOfEach = 4;                  // that a multiprocessor is to have
+  constexpr uint32_t kLong = 16384, kLeastPart = 4096;  // kLeastPart: 16 elements for each thread of a team
+  constexpr uint32_t kTeamsOfEach = 4;                  // number of teams that each multiprocessor should have
   const auto multiprocessors = static_cast<uint32_t>(device.num_multiprocessors());
   if (rows == 0 || rows >= 2 * multiprocessors || length <= kLong) return std::nullopt;
   const uint32_t wanted = std::clamp((kTeamsOfEach * multiprocessors + rows - 1) / rows, 2U, length / kLeastPart);
@@ -21,7 +21,7 @@ std::optional<device::RowParts> PartsOf(const Accelerator& device, uint32_t rows
   return device::RowParts{.count = (length + size - 1) / size, .size = size};
 }
 
-// By which what was found of parts is joined; of norms and logarithms that is the same.
+// Returns the reduction that combines the results of parts. Norms and logarithms combine by themselves.
 device::Reduction Joining(device::Reduction reduction) {
   switch (reduction) {
     case device::Reduction::kSumOfMagnitudes:
@@ -38,7 +38,7 @@ device::Reduction Joining(device::Reduction reduction) {
   return reduction;
 }
 
-// [rows, parts, numbers]
+// Allocates the results of parts, [rows, parts, numbers].
 absl::StatusOr<Tensor> MakeFound(const KernelContext& context, uint32_t rows, const device::RowParts& parts,
                                  int64_t numbers) {
   return context.MakeScratch(DType::kFloat32, {rows, parts.count, numbers});
@@ -71,7 +71,8 @@ absl::Status StartRows(const KernelContext& context, const device::ReduceArgumen
 
 namespace {
 
-// A launch for each row, or one that finds two numbers for each part of a row and one that joins them.
+// Starts one launch in which a team computes a whole row, or two: the first finds two numbers for each part of a row,
+// and the second combines them.
 template <typename Parts, typename OfParts, typename Whole>
 absl::Status StartWholeOrParts(const KernelContext& context, const Whole& whole) {
   Accelerator& device = *context.resources().device;

@@ -1,5 +1,5 @@
-// Starts kernels whose rows are a team's each; where there are few, and long ones, in parts, so that all of a device has
-// something to do (raw/split_rows.h).
+// Starts kernels in which a team of threads computes a row. Few long rows are computed in parts, so that the whole
+// device is busy (raw/split_rows.h).
 #ifndef AMP_RUNTIME_DEVICE_SPLIT_ROWS_H_
 #define AMP_RUNTIME_DEVICE_SPLIT_ROWS_H_
 

@@ -10,8 +10,8 @@
 namespace amp {
 namespace {
 
-constexpr size_t kLeastPart = 8;             // of a stage: smaller copies are not worth it
-constexpr size_t kPiece = size_t{64} << 10;  // that a thread copies
+constexpr size_t kLeastPart = 8;             // divides a stage: copies smaller than this part are not worth staging
+constexpr size_t kPiece = size_t{64} << 10;  // bytes that a thread copies at a time
 
 void CopyByThreads(std::byte* to, const std::byte* from, size_t size_bytes) {
   ParallelFor((size_bytes + kPiece - 1) / kPiece, kPiece, [&](const Share& share) {
@@ -24,7 +24,8 @@ void CopyByThreads(std::byte* to, const std::byte* from, size_t size_bytes) {
 
 StagedCopies::~StagedCopies() {
   const absl::MutexLock lock(&mutex_);
-  for (int slot = 0; slot < device::kNumStages; ++slot) static_cast<void>(Await(slot));  // said elsewhere, if it fails
+  // Errors are reported elsewhere.
+  for (int slot = 0; slot < device::kNumStages; ++slot) static_cast<void>(Await(slot));
   Unpin();
 }
 
@@ -96,7 +97,7 @@ int StagedCopies::CopyOut(absl::Span<const device::CopyOutArguments> copies) {
 int StagedCopies::CopyOutStaged(const device::CopyOutArguments& copy) {
   const absl::MutexLock lock(&mutex_);
   const absl::Span<std::byte> to(static_cast<std::byte*>(copy.to), copy.size_bytes);
-  absl::Span<std::byte> awaited;  // what the stage that was started last is for
+  absl::Span<std::byte> awaited;  // destination of the stage that was started last
   const auto finish = [&](int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int error = awaited.empty() ? 0 : Await(slot);
     if (error == 0) CopyByThreads(awaited.data(), stages_[static_cast<size_t>(slot)].memory, awaited.size());

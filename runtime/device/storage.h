@@ -1,4 +1,4 @@
-// Tensors as arguments of the device's kernels.
+// Converts tensors into arguments of the device's kernels.
 #ifndef AMP_RUNTIME_DEVICE_STORAGE_H_
 #define AMP_RUNTIME_DEVICE_STORAGE_H_
 
@@ -18,7 +18,7 @@
 namespace amp {
 
 device::Storage StorageOf(DType type);
-// float32, float16 and bfloat16: what kernels compute in float32.
+// Whether the type is float32, float16 or bfloat16: kernels compute these in float32.
 inline bool IsDeviceFloat(DType type) { return device::IsFloat(StorageOf(type)); }
 inline constexpr char kNoDeviceFloat[] = "another type than float32, float16 and bfloat16";
 inline constexpr char kTooManyAxes[] = "more than 8 axes";
@@ -39,8 +39,8 @@ device::StridedShape<kOperands> ShapeOf(const Broadcast& merged) {
 
 inline uint32_t CountOf(const Tensor& tensor) { return static_cast<uint32_t>(tensor.num_elements()); }
 
-// A list where kernels see it; null where it is empty. Errors: memory; kCancelled while the device records, which then
-// cannot have a new one.
+// Copies a list to the device's memory; returns null if it is empty. Errors: no memory; kCancelled while the device
+// records, as a recording cannot have a new list.
 template <typename List>
 absl::StatusOr<std::shared_ptr<const void>> ShareList(Accelerator& device, const List& list) {
   std::shared_ptr<const void> shared = device.Share(list);
@@ -49,7 +49,7 @@ absl::StatusOr<std::shared_ptr<const void>> ShareList(Accelerator& device, const
   return shared;
 }
 
-// A row of a kernel for devices.
+// Returns the kernel row of a kernel that runs on a device.
 constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function, RefusalFunction refusal,
                               PortSet host_inputs = {}, absl::string_view domain = "") {
   return {.op_type = op_type,
@@ -61,7 +61,7 @@ constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function
           .runs_on_device = true};
 }
 
-// Of a kernel that may write over an input: KernelContext::MakeOutputInPlace.
+// Marks the row of a kernel that may overwrite an input with its result: KernelContext::MakeOutputInPlace.
 constexpr KernelRow InPlace(KernelRow row) {
   row.writes_in_place = true;
   return row;

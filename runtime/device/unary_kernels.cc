@@ -37,7 +37,7 @@ absl::Status MapInput(KernelContext& context, UnaryFunction function, UnaryParam
   return absl::OkStatus();
 }
 
-// ---- functions with what attributes say -----------------------------------------------------------------------------
+// ---- functions with parameters from attributes ----------------------------------------------------------------------
 
 struct NamedFunction {
   absl::string_view op_type;
@@ -85,7 +85,7 @@ constexpr NamedFunction kFunctions[] = {
     {"QuickGelu", UnaryFunction::kSwish, "com.microsoft"},
 };
 
-// Parameters are what the loops of the processor take.
+// The parameters are those of the processor's loops.
 template <size_t kIndex>
 absl::Status Mapped(KernelContext& context) {
   constexpr const NamedFunction& kNamed = kFunctions[kIndex];
@@ -119,7 +119,7 @@ Refusal WhyNotClip(const KernelContext& context) {
   return WhyNotFloat(context);
 }
 
-// `absent`: where the node states none.
+// `absent`: the bound if the node states none.
 absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl::string_view name, double absent) {
   const auto otherwise = static_cast<float>(absent);
   if (context.version() < kBoundsAreInputs) return GetFloat(context.node(), name, otherwise);
@@ -144,8 +144,8 @@ std::optional<DType> TargetType(const KernelContext& context) {
   return GetDType(context.node(), "to");
 }
 
-// Integers go to floats by way of float32: large ones would be rounded twice to bfloat16, and float16's are rounded to
-// infinity either way.
+// Integers are converted to floats through float32. Large ones would be rounded twice on their way to bfloat16; for
+// float16 they become infinite either way.
 Refusal WhyNotCast(const KernelContext& context) {
   const device::Storage from = StorageOf(context.Input(0).dtype());
   const std::optional<DType> type = TargetType(context);

@@ -1,5 +1,6 @@
-// ai.amp.MatrixWeightGradient and ai.amp.ConvWeightGradient on a device: float32 of operands that may be stored in 16 bits.
-// Products are the library's, without which the processor computes them; convolutions it leaves are a kernel's of our own.
+// ai.amp.MatrixWeightGradient and ai.amp.ConvWeightGradient on a device: gradients in float32, from operands that may
+// be stored in 16 bits. Only the library computes matrix products; without it, the processor does. Convolutions that
+// the library does not take are computed by a kernel of this project.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ Refusal WhyNotOperands(const KernelContext& context) {
 
 // ---- matrices -------------------------------------------------------------------------------------------------------
 
-// a [m, k] b [k, n], as they are multiplied.
+// The sizes of the product a [m, k] b [k, n], after transposition.
 struct MatrixShape {
   bool transposes_a, transposes_b;
   int64_t m, n, k, k_of_b;
@@ -116,7 +117,7 @@ Refusal WhyNotWindows(const KernelContext& context) {
                                                                                  : "windows that are too large";
 }
 
-// The library wants as many windows as the padded image has room for.
+// Adjusts the padding at the ends: the library expects exactly as many windows as fit the padded image.
 bool FitEnds(Window& window) {
   for (WindowAxis& axis : window) {
     const int64_t needed = (axis.output - 1) * axis.stride + axis.Extent() - axis.pad_begin - axis.input;
@@ -133,8 +134,8 @@ Refusal WhyNotLibrary(const KernelContext& context) {
   return FitEnds(ShapeOfWeights(context)->window) ? nullptr : "windows that leave out much of the image";
 }
 
-// The library gives float32 for float32 alone. What was stored in 16 bits is the same in TF32, so that its products are
-// those of 16 bits, added up in float32.
+// Widens 16-bit operands to float32, as the library gives float32 results only for float32 operands. Widened values are
+// exact in TF32, so the products are those of the 16-bit values, accumulated in float32.
 absl::StatusOr<Tensor> Widened(const KernelContext& context, size_t port) {
   const Tensor& x = context.Input(port);
   if (x.dtype() == DType::kFloat32) return x;

@@ -26,7 +26,7 @@ struct Operand {
 };
 Operand OperandOf(const Tensor& tensor) { return {tensor.data(), tensor.dims()}; }
 
-// y = function(a, b). REQUIRES: both broadcast to y.
+// Computes y = function(a, b). REQUIRES: both broadcast to y.
 void Zip(Accelerator& device, BinaryFunction function, const Operand& a, const Operand& b, Tensor& y) {
   if (y.num_elements() == 0) return;
   const Broadcast broadcast = {.dims = y.dims(),
@@ -54,7 +54,7 @@ Refusal WhyNotExtreme(const KernelContext& context) {
   return {};
 }
 
-// One operand after another; what has been folded broadcasts further with each.
+// Combines one operand after another; the intermediate result may broadcast to a larger shape with each.
 template <BinaryFunction kFunction>
 absl::Status Extreme(KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
@@ -87,7 +87,7 @@ Refusal WhyNotClip(const KernelContext& context) {
   return x.rank() <= device::kMaxAxes ? nullptr : kTooManyAxes;
 }
 
-// The upper bound counts where the two contradict each other.
+// The upper bound wins if it is below the lower one.
 absl::Status Clip(KernelContext& context) {
   context.Report("zip", context.Input(0).dtype());
   Tensor clipped = context.Input(0);
@@ -107,7 +107,7 @@ absl::Status Clip(KernelContext& context) {
 constexpr size_t kDivisor = 1;
 constexpr int kBroadcasts = 7;
 
-// The processor looks at divisors, since no kernel of a device can say that one of them is 0.
+// Divisors must be constants, which the processor checks: no device kernel can report a division by 0.
 Refusal WhyNotDiv(const KernelContext& context) {
   const Tensor &x = context.Input(0), &divisor = context.Input(kDivisor);
   if (!IsWholeNumber(x.dtype())) return kNoWholeNumbers;

@@ -11,7 +11,7 @@
 namespace amp {
 namespace {
 
-// Whether they have memory in common.
+// Whether the tensors have memory in common.
 bool Overlap(const Tensor& a, const Tensor& b) {
   const auto* const a_first = static_cast<const std::byte*>(a.data());
   const auto* const b_first = static_cast<const std::byte*>(b.data());
@@ -67,8 +67,8 @@ absl::Status DeviceExecution::TryRow(const Instruction& instruction, const Kerne
   return Execution::TryRow(instruction, row, refusals, inputs, context);
 }
 
-// Whether what the processor has behind the row depends on the elements of an input, which another run may have others of:
-// it looks at them, or gives a view of them.
+// Whether the processor's work for the row depends on the elements of an input, which may differ in another run: a host
+// kernel reads them or makes a view of them, or the row reads the input in the processor's memory.
 bool DeviceExecution::SeesElements(const Instruction& instruction, const KernelRow& row, size_t port,
                                    const Datum& input) const {
   if (row.host_inputs.Has(port)) return true;
@@ -76,7 +76,7 @@ bool DeviceExecution::SeesElements(const Instruction& instruction, const KernelR
   return !row.runs_on_device && is_there && !model_.node(instruction.node).Has(Role::kReadsShape);
 }
 
-// Inputs that the processor looks at, where it sees them; the others wherever they are.
+// Brings the inputs that the processor reads to its memory; leaves the others where they are.
 absl::Status DeviceExecution::BringInputs(const Instruction& instruction, const KernelRow& row, Inputs& inputs) {
   AMP_RETURN_IF_ERROR(Execution::BringInputs(instruction, row, inputs));
   const bool is_noted = replay_ != nullptr && replay_->TakesNotes();
@@ -144,7 +144,8 @@ absl::StatusOr<std::vector<Datum>> DeviceExecution::TakeOutputs(GraphId graph) {
     AMP_ASSIGN_OR_RETURN(const Datum* const made, frame_.OnDevice(values[i]));
     outputs[i] = *made;
   }
-  // Ahead of places, which may be where these lie: views of inputs, and what another output's place holds until now.
+  // This comes before WritePlaces, which may overwrite what these outputs share memory with: inputs that they are views
+  // of, or the old content of another output's buffer.
   AMP_RETURN_IF_ERROR(frame_.BringToHost(shown));
   if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(values, outputs));
   for (size_t i = 0; i < values.size(); ++i) {
@@ -167,7 +168,7 @@ const Tensor* DeviceExecution::PlaceOf(GraphId graph, ValueId output) const {
 }
 
 std::vector<const Tensor*> DeviceExecution::PlacesToOffer(const Instruction& instruction) const {
-  // A run that begins once more would find what it has read before written over.
+  // If the run began again from the start, it would find its inputs overwritten.
   if (replay_ != nullptr && replay_->MayBeginAgainBehind(at_)) return {};
   const auto has_place = [&](ValueId output) {
     return output != kNone && PlaceOf(model_.value(output).graph, output) != nullptr;
@@ -210,7 +211,7 @@ absl::Status DeviceExecution::WritePlaces(const std::vector<ValueId>& values, st
     if (made->num_elements() > 0 && made->data() != target->data()) moves.push_back({*made, *target});
     outputs[i] = Datum(*target);
   }
-  // An output may be what another one's place holds until now.
+  // An output may be the old content of another output's buffer. It is copied before that buffer is written.
   for (Move& move : moves) {
     const bool is_overwritten =
         std::any_of(moves.begin(), moves.end(), [&](const Move& other) { return Overlap(move.from, other.to); });

@@ -1,4 +1,5 @@
-// A run with a device: rows of both, values where these need them, stretches that are replayed, outputs that stay there.
+// Runs a program with a device: kernels of both run, values are copied to where kernels need them, captured stretches
+// are replayed, and outputs may stay on the device.
 #ifndef AMP_RUNTIME_DEVICE_RUN_DEVICE_EXECUTION_H_
 #define AMP_RUNTIME_DEVICE_RUN_DEVICE_EXECUTION_H_
 
@@ -9,24 +10,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/device_run/device_frame.h"
-#include "runtime/device_run/replay_run.h"
+#include "runtime/device_run/graph_replay.h"
 #include "runtime/run/execution.h"
 
 namespace amp {
 
 class DeviceExecution : public Execution {
  public:
-  // All must outlive the execution. `replay`: null where the run is neither replayed nor recorded. REQUIRES: with it,
-  // nobody observes or takes the time.
+  // All references must outlive the execution. `replay`: null if the run is neither replayed nor recorded. REQUIRES:
+  // with a replay, the options have no observer and no timings.
   DeviceExecution(const Model& model, const Program& program, RunResources& resources, DeviceFrame& frame,
-                  ReplayRun* replay, const RunOptions& options)
+                  GraphReplay* replay, const RunOptions& options)
       : Execution(model, program, resources, frame),
         frame_(frame),
         replay_(replay),
-        places_(options.places),
+        places_(options.output_buffers),
         shown_(options.shown) {}
 
-  // Whether what was read has been written over: states are not what they were before the run.
+  // Whether the run has overwritten its inputs, so that states are no longer what they were before it.
   bool HasOverwritten() const { return has_overwritten_ || (replay_ != nullptr && replay_->HasOverwritten()); }
 
  private:
@@ -40,32 +41,35 @@ class DeviceExecution : public Execution {
   absl::Status Finish() override { return place().device.Finish(); }
   absl::StatusOr<std::vector<Datum>> TakeOutputs(GraphId graph) override;
 
-  // Leaves out what the device replays, and records what it may replay next time.
+  // Runs the main graph: skips the instructions that the device replays, and records those that it may replay next
+  // time.
   absl::Status RunMain();
-  // Runs an instruction while the replay takes notes of it.
+  // Runs an instruction and records for the replay what it did.
   absl::Status RunNoted(const Instruction& instruction);
   bool SeesElements(const Instruction& instruction, const KernelRow& row, size_t port, const Datum& input) const;
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
-  // A kernel has written over what it read, or will where it is recorded.
+  // Notes that a kernel has overwritten one of its inputs, or will when its recording is launched.
   void NoteOverwriting();
-  // By output: a place that the instruction may write to already, as it holds an input that nobody else has or will read.
+  // Returns, for each output, the output buffer that the instruction may write to directly: one that holds an input of
+  // it that nobody else holds or will read. Null: there is none.
   std::vector<const Tensor*> PlacesToOffer(const Instruction& instruction) const;
-  // Null where the output goes to the processor.
+  // Returns the output buffer of an output; null if the output goes to the processor.
   const Tensor* PlaceOf(GraphId graph, ValueId output) const;
-  // Whether the processor is to see the output.
+  // Whether the output is returned in the processor's memory.
   bool IsShown(GraphId graph, ValueId output) const;
-  // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.
+  // Copies the outputs of the main graph that have output buffers into them. No buffer is written before the outputs
+  // that share its memory have been copied elsewhere.
   absl::Status WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs);
   const DevicePlace& place() const { return frame_.place(); }
 
   DeviceFrame& frame_;
-  ReplayRun* const replay_;
-  const NamedDatums* const places_;                      // RunOptions::places; null: none
+  GraphReplay* const replay_;
+  const NamedDatums* const places_;                      // RunOptions::output_buffers; null: none
   const absl::flat_hash_set<std::string>* const shown_;  // RunOptions::shown; null: none
   bool has_overwritten_ = false;
-  size_t at_ = 0;         // the instruction of the main graph that is under way
-  bool is_clean_ = true;  // of the instruction under way: it has done nothing but start kernels of the device, so far
+  size_t at_ = 0;         // index of the main graph's current instruction
+  bool is_clean_ = true;  // so far, the current instruction has only started kernels on the device
 };
 
 }  // namespace amp

@@ -1,10 +1,11 @@
-// The values of a run with a device: where each was made, and where it was copied to since, the processor's memory or the
-// device's.
+// The values of a run with a device. A value lies where it was made, in the processor's memory or in the device's, and
+// is copied to the other memory when it is needed there.
 //
-//   frame.Set(x, datum)         frame.OnHost(x)       itself, or a copy from the device
-//   frame.Free(x)               frame.OnDevice(x)     itself, or a copy to the device, of a constant once for all runs
+//   frame.Set(x, datum)         frame.OnHost(x)       x itself, or a copy from the device
+//   frame.Free(x)               frame.OnDevice(x)     x itself, or a copy to the device
 //
-// A value is copied at most once, however many read it, and every copy is counted.
+// A value is copied at most once per run, a constant once per session, however many instructions read it. Every copy
+// is counted.
 #ifndef AMP_RUNTIME_DEVICE_RUN_DEVICE_FRAME_H_
 #define AMP_RUNTIME_DEVICE_RUN_DEVICE_FRAME_H_
 
@@ -26,10 +27,10 @@
 
 namespace amp {
 
-// The constants of a session that kernels on a device read, copied there when the first one does.
+// The constants of a session that kernels on a device read. Each is copied to the device when a kernel first reads it.
 class DeviceConstants : public ConstantMemory {
  public:
-  // REQUIRES: the tensor is the model's constant `value`.
+  // Returns the copy of a constant on the device. REQUIRES: the tensor is the model's constant `value`.
   absl::StatusOr<Datum> Get(Accelerator& device, ValueId value, const Tensor& tensor);
   bool Holds(const void* data) const override;
   int64_t size_bytes() const;
@@ -37,46 +38,48 @@ class DeviceConstants : public ConstantMemory {
  private:
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<int, Datum> copies_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_set<const void*> places_ ABSL_GUARDED_BY(mutex_);  // of their elements
+  absl::flat_hash_set<const void*> places_ ABSL_GUARDED_BY(mutex_);  // addresses of the copies' elements
   int64_t size_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// What a run has of its device; all must outlive the run.
+// The device of a run, its memory and its constants; all must outlive the run.
 struct DevicePlace {
   Accelerator& device;
-  TensorMemory& memory;  // of the device, for values
+  TensorMemory& memory;  // in which values are allocated
   DeviceConstants& constants;
 };
 
 class DeviceFrame : public ValueFrame {
  public:
-  // `constants`: by value, of the model; `host_memory`: of what is copied to the processor's; null: the heap.
+  // `constants`: the model's, by value. `host_memory`: where values copied to the processor are allocated; null: the
+  // heap.
   DeviceFrame(const IdVector<ValueId, Datum>& constants, const DevicePlace& place, TensorMemory* host_memory);
 
   const DevicePlace& place() const { return place_; }
   void Set(ValueId value, Datum datum) override;
 
-  // Tensors whose elements are there; what is no tensor, or has strings, is always on the processor. Good until the value
-  // is set or freed. Errors: memory, and what failed on the device.
+  // Returns the value with its elements in that memory. Values that are no tensors, and strings, are always in the
+  // processor's. The pointer is valid until the value is set or freed. Errors: no memory; an earlier failure on the
+  // device.
   absl::StatusOr<const Datum*> OnHost(ValueId value) override;
   absl::StatusOr<const Datum*> OnDevice(ValueId value);
-  // What OnHost would copy of each of them, in one wait for the device.
+  // Makes the copies that OnHost would make for these values, waiting for the device only once.
   absl::Status BringToHost(absl::Span<const ValueId> values);
-  // As OnDevice, where it is there already; else null.
+  // Returns the value's tensor on the device if it lies there already; else null.
   const Tensor* FindOnDevice(ValueId value) const;
-  // By where their elements begin there, how many values have them.
+  // Returns how many values begin at each address of the device's memory.
   absl::flat_hash_map<const void*, int> CountOnDevice() const;
 
   TensorMemory* MemoryBeside(const Tensor& tensor) const override {
     return tensor.IsOnHost() ? memory_ : &place_.memory;
   }
-  const CopyCounts& copies() const { return counts_; }  // so far, without constants
+  const CopyCounts& copies() const { return counts_; }  // so far, not counting constants
   int64_t num_copies() const override { return counts_.in + counts_.out; }
 
  private:
   const IdVector<ValueId, Datum>& constants_;
   const DevicePlace place_;
-  IdVector<ValueId, Datum> copies_;  // in the other memory
+  IdVector<ValueId, Datum> copies_;  // of values, in the memory where they were not made
   CopyCounts counts_;
 };
 

@@ -1,4 +1,5 @@
-// Samples in the memory of a device. Batches are gathered there, so that a step neither waits for them nor copies them:
+// Keeps a data set's samples in a device's memory and gathers batches there, so that a step neither waits for nor
+// copies them:
 //
 //   uint8[60000,28,28] on the device, rows {7, 2, 9}   ->   float32[3,784] / 255 on the device
 #ifndef AMP_RUNTIME_DEVICE_RUN_DEVICE_ROWS_H_
@@ -20,15 +21,17 @@ class Accelerator;
 
 class DeviceRows {
  public:
-  // What data may take there: larger ones are left to the processor, as steps need memory, too.
+  // The most bytes that data may take on the device. Larger data stay with the processor, as training steps need
+  // memory, too.
   static constexpr size_t kMostBytes = size_t{1} << 30;
 
-  // `data`: a sample per row; `scale`: by which uint8 are multiplied that become float32; nothing: samples stay as they
-  // are. Errors: kResourceExhausted, no memory. REQUIRES: the device outlives this.
+  // `data`: one sample per row. `scale`: the factor by which uint8 samples are multiplied to become float32; nothing:
+  // samples keep their type. Errors: kResourceExhausted if there is no memory. REQUIRES: the device outlives this.
   static absl::StatusOr<std::shared_ptr<DeviceRows>> Create(Accelerator& device, const Tensor& data, Dims sample_dims,
                                                             std::optional<float> scale);
 
-  // The samples of these rows, in this order, until the next batch of as many is asked for. REQUIRES: the rows are there.
+  // Returns the samples of these rows, in this order. The tensor is valid until the next call with the same number of
+  // rows. REQUIRES: the rows exist.
   absl::StatusOr<Tensor> Batch(absl::Span<const int64_t> rows);
 
  private:
@@ -44,7 +47,7 @@ class DeviceRows {
   const Dims sample_dims_;
   const std::optional<float> scale_;
   const int64_t sample_size_;
-  absl::flat_hash_map<int64_t, Buffers> buffers_;  // by number of rows: few in a run
+  absl::flat_hash_map<int64_t, Buffers> buffers_;  // by number of rows; a run uses few
 };
 
 }  // namespace amp

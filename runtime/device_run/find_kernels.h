@@ -1,4 +1,4 @@
-// The kernels of a session with a device.
+// Finds the kernels of a session with a device.
 #ifndef AMP_RUNTIME_DEVICE_RUN_FIND_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_RUN_FIND_KERNELS_H_
 
@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// Those for devices, then those of FindAllKernels (runtime/plan/all_kernels.h). `domain`: "" for ai.onnx.
+// Returns the kernels for devices, then those of FindAllKernels (runtime/plan/all_kernels.h). `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindAllKernelsAndDevices(absl::string_view domain, absl::string_view op_type,
                                                        int version);
 

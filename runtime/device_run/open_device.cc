@@ -14,9 +14,10 @@
 namespace amp {
 namespace {
 
-// Below what is built there is no kernel; above it, the driver makes one from PTX.
+// Below this compute capability no kernels are built; above those that are built, the driver compiles PTX.
 constexpr ComputeCapability kLeastCapability = {AMP_LEAST_CAPABILITY_MAJOR, AMP_LEAST_CAPABILITY_MINOR};
-// CUDA's version as the driver counts it: 13000 for 13.0; 0: built without. A driver has to know the same major version.
+// The CUDA version of this build, in the driver's numbering: 13000 for 13.0; 0: built without CUDA. The driver must
+// support at least the same major version.
 constexpr int kBuiltWith = AMP_CUDA_VERSION_NUMBER;
 
 }  // namespace

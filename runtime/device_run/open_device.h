@@ -1,4 +1,4 @@
-// Opens an NVIDIA GPU by way of the shared object with its kernels, libamp_cuda.so.
+// Opens an NVIDIA GPU through the shared object that holds its kernels, libamp_cuda.so.
 #ifndef AMP_RUNTIME_DEVICE_RUN_OPEN_DEVICE_H_
 #define AMP_RUNTIME_DEVICE_RUN_OPEN_DEVICE_H_
 
@@ -11,15 +11,16 @@ namespace amp {
 
 class Accelerator;
 
-// Errors, all kUnimplemented and one line, the first that applies: no driver; a driver older than what was built with; no
-// GPU; none of that number; a compute capability that there are no kernels for; built without CUDA; CUDA's own.
+// Opens the GPU with this number. Errors are all kUnimplemented and one line long; the first that applies is reported:
+// no driver; a driver older than this build's CUDA; no GPU; no GPU of that number; a compute capability without
+// kernels; built without CUDA; an error of CUDA.
 absl::StatusOr<std::shared_ptr<Accelerator>> OpenCudaDevice(int ordinal);
 
-// What of the above a description of the machine tells.
+// Reports those of the errors above that a description of the machine shows.
 absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal);
 
-// The machine with those GPUs alone that the above has nothing against; where none is left, why is what is against the
-// first. What `--target auto`, `--dtype auto` and `--device auto` choose from.
+// Returns the machine with only those GPUs that CheckCudaDevice accepts; if none is left, `no_gpu_why` is its error for
+// the first GPU. `--target auto`, `--dtype auto` and `--device auto` choose from the result.
 Hardware UsableHardware(Hardware hardware);
 
 }  // namespace amp

@@ -19,13 +19,13 @@
 #include "runtime/device_run/device_execution.h"
 #include "runtime/device_run/device_frame.h"
 #include "runtime/device_run/find_kernels.h"
-#include "runtime/device_run/replay_run.h"
+#include "runtime/device_run/graph_replay.h"
 #include "runtime/run/arena.h"
 
 namespace amp {
 namespace {
 
-// A run's time on its device: beside others, or alone, where it records.
+// Holds the device during a run: shared with other runs, or alone if the run records.
 class DeviceTurn {
  public:
   DeviceTurn(Accelerator& device, bool is_alone) ABSL_NO_THREAD_SAFETY_ANALYSIS : device_(device), is_alone_(is_alone) {
@@ -42,7 +42,7 @@ class DeviceTurn {
   const bool is_alone_;
 };
 
-// What a run failed with, and whether states are no longer what they were.
+// Returns the error of a run. If the run has overwritten its inputs, the message says that they are lost.
 absl::Status WithLoss(const absl::Status& status, const DeviceExecution& execution) {
   if (absl::IsCancelled(status) || !execution.HasOverwritten()) return status;
   absl::Status lost(status.code(), absl::StrCat(status.message(), "; what it was writing over is lost"));
@@ -59,7 +59,7 @@ class OneSessionDevice : public SessionDevice {
 
   std::string name() const override { return device_->name(); }
   FindKernels kernels() const override { return FindAllKernelsAndDevices; }
-  // The kernels of the device alone: those of the processor would take nodes from it.
+  // Only the device's kernels: those of the processor would take nodes away from the device.
   FusionRules fusion_rules() const override {
     return {.takes_epilogue = TakesEpilogueOnDevice,
             .attention = {.row = AttentionUnitDeviceRow(), .may_take = MayAttendOnDevice},
@@ -84,16 +84,16 @@ class OneSessionDevice : public SessionDevice {
   }
 
  private:
-  // What holds memory of the device.
+  // Everything of a session that holds memory of the device.
   struct Content {
     explicit Content(Accelerator* device) : arenas(device) {}
     ArenaPool arenas;
     DeviceConstants constants;
-    ReplayRuns replays;
+    GraphReplays replays;
   };
 
-  // Null where the run is neither replayed nor recorded.
-  ReplayRun* FindReplay(const MainCall& call, Arena& arena, const std::vector<int64_t>& key);
+  // Returns null if the run is neither replayed nor recorded.
+  GraphReplay* FindReplay(const MainCall& call, Arena& arena, const std::vector<int64_t>& key);
 
   const std::shared_ptr<Accelerator> device_;
   const bool may_replay_;
@@ -102,7 +102,7 @@ class OneSessionDevice : public SessionDevice {
   CopyCounts last_copies_ ABSL_GUARDED_BY(mutex_);
 };
 
-ReplayRun* OneSessionDevice::FindReplay(const MainCall& call, Arena& arena, const std::vector<int64_t>& key) {
+GraphReplay* OneSessionDevice::FindReplay(const MainCall& call, Arena& arena, const std::vector<int64_t>& key) {
   const bool may_replay = may_replay_ && device_->CanRecord() && call.options.observer == nullptr &&
                           call.options.timings == nullptr && (call.resources.means == nullptr || device_->HasRanks());
   return may_replay ? &content_->replays.Of(call.model, call.program, *device_, arena, key) : nullptr;
@@ -112,18 +112,18 @@ absl::StatusOr<std::vector<Datum>> OneSessionDevice::Run(MainCall call) {
   call.resources.device = device_.get();
   call.resources.device_constants = &content_->constants;
   std::optional<ArenaLease> arena;
-  ReplayRun* replay = nullptr;
+  GraphReplay* replay = nullptr;
   {
-    const DeviceTurn turn(*device_, false);  // leases may allocate, which what another run records cannot have
+    const DeviceTurn turn(*device_, false);  // a lease may allocate, which fails while another run records
     const std::vector<int64_t> key = ShapeKey(call.inputs);
     arena.emplace(content_->arenas, key);
     replay = FindReplay(call, arena->arena(), key);
   }
   const DeviceTurn turn(*device_, replay != nullptr && replay->WillRecord());
-  if (replay != nullptr) replay->Start(call.options.places);
+  if (replay != nullptr) replay->Start(call.options.output_buffers);
   DeviceFrame frame(call.program.constants, {*device_, arena->arena(), content_->constants}, call.resources.memory);
   DeviceExecution execution(call.model, call.program, call.resources, frame, replay, call.options);
-  const absl::Status out_of_memory = OutOfMemory();  // made now, while there is some
+  const absl::Status out_of_memory = OutOfMemory();  // made in advance, while there is memory for it
   try {
     absl::StatusOr<std::vector<Datum>> outputs = RunMainGraph(execution, call);
     if (replay != nullptr) replay->End(outputs.status());

@@ -30,7 +30,7 @@ std::vector<std::string> TakeWarnings(Accelerator* device) {
 
 void UseChoices(Accelerator& device, const device::Choices* choices) { device.UseChoices(choices); }
 
-absl::Status JoinRanks(Accelerator& device, Reduction& reduction) { return device.JoinRanks(reduction); }
+absl::Status JoinRanks(Accelerator& device, RankGroup& ranks) { return device.JoinRanks(ranks); }
 
 std::string RanksText(const Accelerator* device) { return device == nullptr ? "" : device->ranks_text(); }
 

@@ -1,4 +1,4 @@
-// What the owner of a session asks of its device, without its header.
+// Functions that the owner of a session calls on its device, without including the device's header.
 #ifndef AMP_RUNTIME_DEVICE_RUN_USE_DEVICE_H_
 #define AMP_RUNTIME_DEVICE_RUN_USE_DEVICE_H_
 
@@ -12,33 +12,35 @@
 namespace amp {
 
 class Accelerator;
-class Reduction;
+class RankGroup;
 namespace device {
 struct Choices;
 }
 
-// "cuda:0"
+// Returns "cuda:0".
 std::string DeviceName(const Accelerator& device);
 
-// The tensor in the other memory. Errors: kResourceExhausted; kAborted, what failed on the device before.
+// Copies the tensor to the other memory. Errors: kResourceExhausted; kAborted for an earlier failure on the device.
 absl::StatusOr<Tensor> CopyToDevice(Accelerator& device, const Tensor& tensor);
 absl::StatusOr<Tensor> CopyFromDevice(Accelerator& device, const Tensor& tensor);
-// REQUIRES: `to` lies on the device, and has the type, dims and layout of `from`.
+// Copies the elements of `from` into `to`. REQUIRES: `to` lies on the device, and has the type, dims and layout of
+// `from`.
 absl::Status CopyOnto(Accelerator& device, const Tensor& from, Tensor& to);
 
-// How large copies between both memories go; empty without a device, or where there was none.
+// Says whether large copies between the memories go through pinned memory; empty without a device, or if there were
+// none.
 std::string CopiesText(const Accelerator* device);
-// What whoever runs a model should know, and has not been told: a line each. None without a device.
+// Returns warnings for the user, one line each, that have not been returned before. None without a device.
 std::vector<std::string> TakeWarnings(Accelerator* device);
 
-// From here on the device's libraries time what they are asked for first, and keep what was fastest there; null: as
-// before. REQUIRES: the choices live until others, or null, are used.
+// From now on, the device's libraries time several ways to compute each operation and keep the fastest in `choices`;
+// null: they choose by heuristics. REQUIRES: the choices live until others, or null, are set.
 void UseChoices(Accelerator& device, const device::Choices* choices);
 
-// Means over ranks are computed by their devices. All ranks call it with one device each. Errors, the same on all ranks:
-// kUnimplemented, one of them has no library for it, or it does not join them; what the reduction says.
-absl::Status JoinRanks(Accelerator& device, Reduction& reduction);
-// The library that joined them; empty without a device, or where nothing did.
+// Makes the devices compute means over the ranks. All ranks must call it, with one device each. Errors, the same on all
+// ranks: kUnimplemented if a rank has no library for it or the library cannot join them; errors of the ranks.
+absl::Status JoinRanks(Accelerator& device, RankGroup& ranks);
+// Returns the name of the library that joined the ranks; empty without a device, or if they were not joined.
 std::string RanksText(const Accelerator* device);
 
 }  // namespace amp

@@ -1,4 +1,5 @@
-// A build without devices (CMake's AMP_WITH_DEVICE): none can be opened, so that nothing else here is ever called.
+// Stubs for a build without devices (CMake's AMP_WITH_DEVICE): none can be opened, so the other functions are never
+// called.
 #include "ir/base/status.h"
 #include "runtime/device_run/device_rows.h"
 #include "runtime/device_run/open_device.h"
@@ -29,7 +30,7 @@ absl::Status CopyOnto(Accelerator&, const Tensor&, Tensor&) { return NoDevice();
 std::string CopiesText(const Accelerator*) { return ""; }
 std::vector<std::string> TakeWarnings(Accelerator*) { return {}; }
 void UseChoices(Accelerator&, const device::Choices*) {}
-absl::Status JoinRanks(Accelerator&, Reduction&) { return NoDevice(); }
+absl::Status JoinRanks(Accelerator&, RankGroup&) { return NoDevice(); }
 std::string RanksText(const Accelerator*) { return ""; }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): as it is declared

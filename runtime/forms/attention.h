@@ -1,4 +1,4 @@
-// What the attributes of ai.onnx's Attention say.
+// The attributes of Attention of ai.onnx.
 #ifndef AMP_RUNTIME_FORMS_ATTENTION_H_
 #define AMP_RUNTIME_FORMS_ATTENTION_H_
 
@@ -10,7 +10,7 @@
 
 namespace amp {
 
-// What output 3 shows: the scores behind one of these steps. In the attribute's order.
+// The step after which output 3 shows the scores. The order is that of the attribute's values.
 enum class ShownScores { kProducts, kCapped, kBiased, kProbabilities };
 
 struct AttentionForm {

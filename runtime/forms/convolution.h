@@ -18,11 +18,12 @@ absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels);
 // Errors: ranks that differ or are below 2, an attribute `kernel_shape` that is not w's.
 absl::Status CheckConvolution(const Node& node, const Tensor& x, const Tensor& w);
 
-// The window of ConvTranspose, which slides over the output: its `input` is the output's size. Errors: as SlideWindow's.
+// The window of ConvTranspose, which slides over the output: its `input` is the output's size. Errors: those of
+// SlideWindow.
 absl::StatusOr<Window> SlideWindowOverOutput(const Node& node, const Tensor& x, const Tensor& w);
 
-// The window of a gradient of weights, by the attribute `kernel_shape`: x [N, C, ...] is the convolution's input, and its
-// outputs are those of g [N, M, ...]. Errors: shapes and attributes that do not fit each other.
+// The window of a gradient of weights, by the attribute `kernel_shape`. x [N, C, ...] is the convolution's input;
+// g [N, M, ...] has the shape of its output. Errors: shapes and attributes that do not fit each other.
 absl::StatusOr<Window> SlideWindowForWeights(const Node& node, const Tensor& x, const Tensor& g);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// What BatchNormalization, InstanceNormalization, GroupNormalization and LayerNormalization with their kin say.
+// The attributes of BatchNormalization, InstanceNormalization, GroupNormalization, LayerNormalization and their kin.
 #ifndef AMP_RUNTIME_FORMS_NORM_H_
 #define AMP_RUNTIME_FORMS_NORM_H_
 
@@ -12,8 +12,8 @@ namespace amp {
 
 struct BatchNormForm {
   float epsilon = 1e-5f, momentum = 0.9f;
-  // Statistics are the batch's, and running ones are moved. From opset 14 on an attribute says so; in 7 to 13 outputs for
-  // statistics do; before that the attribute is_test denies it.
+  // The node normalises by the batch's statistics and updates the running ones. From opset 14 on an attribute says so,
+  // in opsets 7 to 13 outputs for statistics do, and before that the attribute is_test denies it.
   bool trains = false;
   bool is_per_channel = true;  // else each place of an image has statistics of its own, before opset 9
 };
@@ -22,8 +22,8 @@ BatchNormForm ReadBatchNorm(const KernelContext& context);
 struct GroupNormForm {
   float epsilon = 1e-5f;
   int64_t groups = 0;  // of channels; InstanceNormalization: one for each; not checked against the input
-  bool has_scale_of_group =
-      false;  // before opset 21 GroupNormalization has one scale for each group, else for each channel
+  // Before opset 21 GroupNormalization has one scale for each group; all others have one for each channel.
+  bool has_scale_of_group = false;
 };
 GroupNormForm ReadGroupNorm(const KernelContext& context);
 

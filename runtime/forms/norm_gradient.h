@@ -1,5 +1,5 @@
-// The gradients of norms, functions of domain ai.amp, in the shapes that fast kernels know. Inputs x, scale, g; outputs dx
-// and, if somebody reads it, dscale:
+// The gradients of norms, functions of domain ai.amp, in the shapes that fast kernels know. The inputs are x, scale
+// and g, the gradient of the output. The outputs are dx and, if a node reads it, dscale:
 //
 //   rows        statistics of all axes from one on: x [N, T, D], axes [2], scale [D], scale_axes [0, 1]
 //   batch       one of each channel: x [N, C, H, W], axes [0, 2, 3], scale [C, 1, 1], scale_axes [0, 2, 3]

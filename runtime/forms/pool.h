@@ -1,4 +1,4 @@
-// What pools, and the gradients of pools, slide over their images.
+// The windows that pools and the gradients of pools slide over their images.
 #ifndef AMP_RUNTIME_FORMS_POOL_H_
 #define AMP_RUNTIME_FORMS_POOL_H_
 

@@ -1,4 +1,4 @@
-// What the attributes of Gemm, of com.microsoft's FusedMatMul and of gradients of weights say: y = alpha A B + beta C.
+// The attributes of Gemm, of FusedMatMul of com.microsoft and of gradients of weights: y = alpha A B + beta C.
 #ifndef AMP_RUNTIME_FORMS_PRODUCT_H_
 #define AMP_RUNTIME_FORMS_PRODUCT_H_
 

@@ -30,14 +30,14 @@ struct QuantizeForm {
 // Errors: an axis that the input does not have, an attribute that names no element type.
 absl::StatusOr<QuantizeForm> ReadQuantize(const KernelContext& context);
 
-// The type that QuantizeLinear gives: the zero point's, the stated one, or else uint8. Errors: both are there and differ.
+// The type of QuantizeLinear's output: the zero point's, the stated one, or else uint8. Errors: the first two differ.
 absl::StatusOr<DType> ReadQuantizedType(const KernelContext& context);
 
-// The axis along which com.microsoft's QLinearConcat joins its parts, of which the first is input 2. Errors: an axis that
-// this part does not have.
+// The axis along which QLinearConcat of com.microsoft joins its parts; the first part is input 2. Errors: this part
+// does not have the axis.
 absl::StatusOr<size_t> ReadQuantizedConcatAxis(const KernelContext& context);
 
-// The reason why kernels for one scale, or one for each index of an axis, do not compute the node; null if they do.
+// Refuses all scales but one for the tensor, or one for each index of an axis.
 Refusal WhyNotPlainScales(const KernelContext& context);
 
 }  // namespace amp

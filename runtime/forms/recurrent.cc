@@ -10,7 +10,7 @@
 namespace amp {
 namespace {
 
-// Of one direction.
+// The default activations of one direction.
 absl::Span<const absl::string_view> UsualActivations(RecurrentCellKind kind) {
   static constexpr absl::string_view kRnn[] = {"Tanh"};
   static constexpr absl::string_view kGru[] = {"Sigmoid", "Tanh"};

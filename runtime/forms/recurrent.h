@@ -1,4 +1,4 @@
-// What the attributes of RNN, GRU and LSTM say, and their lengths of sequences.
+// The attributes of RNN, GRU and LSTM, and the lengths of their sequences.
 #ifndef AMP_RUNTIME_FORMS_RECURRENT_H_
 #define AMP_RUNTIME_FORMS_RECURRENT_H_
 
@@ -32,8 +32,8 @@ struct RecurrentForm {
 // Errors: kDataLoss, an attribute that the operator does not know the value of.
 absl::StatusOr<RecurrentForm> ReadRecurrent(const Node& node, RecurrentCellKind kind);
 
-// Of each sequence of the batch, from input sequence_lens; without it all have `num_steps`. Errors: kDataLoss, another
-// number of lengths, or one beyond the steps.
+// Returns the length of each sequence of the batch, from input sequence_lens; without that input each is `num_steps`.
+// Errors: kDataLoss, another number of lengths than sequences, or a length beyond the steps.
 absl::StatusOr<std::vector<int64_t>> ReadSequenceLengths(const KernelContext& context, int64_t num_steps,
                                                          int64_t batch);
 

@@ -1,4 +1,4 @@
-// The activations of recurrent layers: what the attributes activations, activation_alpha and activation_beta say.
+// The activations of recurrent layers: the attributes activations, activation_alpha and activation_beta.
 #ifndef AMP_RUNTIME_FORMS_RECURRENT_ACTIVATIONS_H_
 #define AMP_RUNTIME_FORMS_RECURRENT_ACTIVATIONS_H_
 
@@ -18,8 +18,9 @@ struct RecurrentActivation {
   double operator()(double x) const { return function(x, alpha, beta); }
 };
 
-// Those of all directions in turn: f, g, h of the first, f, g, h of the second. `defaults` are a direction's.
-// Errors: another number of names, an unknown name.
+// Returns the activations of all directions in turn: f, g, h of the first, f, g, h of the second. `defaults`: the names
+// for one direction, if the node states none. A parameter that no activation has is ignored, as in ONNX Runtime.
+// Errors: fewer names than expected, an unknown name.
 absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(const Node& node, size_t num_directions,
                                                                  absl::Span<const absl::string_view> defaults);
 

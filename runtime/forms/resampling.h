@@ -1,8 +1,8 @@
-// What a Resize or Upsample node of any version asks for: one ResampledAxis for every axis of X.
+// Resize and Upsample of any version, as one ResampledAxis for every axis of X.
 //
-// Where a scale gives the length, it is floor(scale * length) in float32, as ONNX's shape inference has it; coordinates
-// follow the scale and not the rounded length. Upsample and Resize-10 have no choice of coordinates: they count from the
-// corner (kAsymmetric) and round down where they enlarge, up where they shrink.
+// If a scale gives the length, that is floor(scale * length) in float32, as in ONNX's shape inference; coordinates
+// follow the scale and not the rounded length. Upsample and Resize-10 have no choice of coordinates: they count from
+// the corner (kAsymmetric), round down if they enlarge, and up if they shrink.
 #ifndef AMP_RUNTIME_FORMS_RESAMPLING_H_
 #define AMP_RUNTIME_FORMS_RESAMPLING_H_
 
@@ -21,9 +21,10 @@ struct Resampling {
   double extrapolation_value = 0;
 
   Dims OutputDims() const;
-  // Axes that become shorter come first, so that what lies between is never larger than input and output.
+  // The order in which axes are resampled: those that become shorter first, so that no tensor on the way is larger than
+  // the input and the output.
   std::vector<size_t> BestOrder() const;
-  // The same for a tensor's axes in the order in which they lie in memory.
+  // This resampling with its axes in the order in which a tensor of that layout has them in memory.
   Resampling InMemory(Layout layout) const;
 };
 

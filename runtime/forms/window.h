@@ -35,11 +35,13 @@ using Window = std::vector<WindowAxis>;
 // Axes without their outputs, from `strides`, `dilations` and `pads`, where absent 1, 1 and 0. Errors: as many as there
 // are axes expected; numbers out of range.
 absl::StatusOr<Window> ReadWindow(const Node& node, absl::Span<const int64_t> input, absl::Span<const int64_t> kernel);
-// The same, with outputs, and with pads by `auto_pad` where it is SAME_UPPER, SAME_LOWER or VALID; `ceil_mode`: the last
-// window may hang over the end, though not begin there. Errors: as above, a window larger than the padded input; kCut: one
-// that hangs over by less than a stride is cut off where the input ends, as ONNX's shape inference, whose division rounds
-// towards zero, and ONNX Runtime have it for pools (before opset 19 it counts the part that is cut off as padding).
+// The treatment of a window that is larger than the padded input. kCut: if it hangs over by less than a stride, it is
+// cut off where the input ends, as ONNX's shape inference (whose division rounds towards zero) and ONNX Runtime do for
+// pools. Before opset 19 the part that is cut off counts as padding.
 enum class LargeWindow { kError, kCut };
+// Reads the window's axes with their outputs. Pads follow `auto_pad` if it is SAME_UPPER, SAME_LOWER or VALID. With
+// `ceil_mode` the last window may hang over the end, but not begin there. Errors: those of ReadWindow; a window larger
+// than the padded input.
 absl::StatusOr<Window> SlideWindow(const Node& node, absl::Span<const int64_t> input, absl::Span<const int64_t> kernel,
                                    LargeWindow large = LargeWindow::kError);
 // Attribute `auto_pad`. Errors: another one than the schema knows.
@@ -50,7 +52,7 @@ absl::Span<const int64_t> SpatialDims(const Tensor& x);
 // [N, C, outputs of the axes].
 Dims OutputDims(const Window& window, int64_t batch, int64_t channels);
 
-// Of a window with at least one tap and one position; fit size_t where there is a tensor of that shape.
+// The numbers of taps and of positions. REQUIRES: at least one of each, and a tensor of that shape exists.
 size_t NumTaps(const Window& window);
 size_t NumPositions(const Window& window);
 

@@ -53,10 +53,10 @@ std::string WhichIsFast(DType low) {
       "; ignore this if the model runs on such a machine.");
 }
 
-// Fast with both low types.
+// A GPU that is fast with both low types.
 constexpr ComputeCapability kFastExample = {8, 0};
 
-// The end of a verdict that closes the gate. `what`: what the other machine has.
+// Returns the end of a verdict that closes the gate. `what`: what the other machine would have.
 std::string NothingIsConverted(absl::string_view what) {
   return absl::StrCat(", so nothing is converted; for a machine that ", what, ": --target ",
                       CudaTarget(kFastExample).name, ", or leave --target out.");
@@ -64,13 +64,13 @@ std::string NothingIsConverted(absl::string_view what) {
 
 constexpr absl::string_view kIsFast = "is fast with it";
 
-// Said of processors that compute in the type.
+// Returns a warning for processors that compute in the type, if common runtimes have no kernels for it.
 absl::string_view RuntimesThatLack(DType low) {
   if (low != DType::kBfloat16) return "";
   return " with a runtime that has bfloat16 kernels; ONNX Runtime's CPU provider does not load such models";
 }
 
-// What the processor does, as the end of a sentence that names the type.
+// Returns how fast the processor is with the type, as the end of a sentence that names the type.
 std::string CpuVerdict(const CpuFeatures& cpu, DType low) {
   const bool is_half = low == DType::kFloat16;
   switch (CpuTarget(cpu).SpeedOf(low)) {

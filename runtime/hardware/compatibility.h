@@ -1,10 +1,10 @@
-// Will 16 bits be fast here? The verdict that a user reads once per run, and the choices made by it.
+// Judges whether 16 bits will be fast on a machine: the verdict that a user reads once per run, and the choices by it.
 //
 //   Mixed precision compatibility check (mixed_float16): OK
 //     Likely fast on NVIDIA H200, compute capability 9.0 (x3).
 //
-// Everything is decided from a description; nothing looks at the machine. The wording of the verdicts follows what
-// Keras' users know from its device check.
+// All functions decide from a description; none looks at the machine. The wording of the verdicts follows Keras' device
+// check, which its users know.
 #ifndef AMP_RUNTIME_HARDWARE_COMPATIBILITY_H_
 #define AMP_RUNTIME_HARDWARE_COMPATIBILITY_H_
 
@@ -21,25 +21,25 @@ struct Compatibility {
   enum class Level { kOk, kWarning };
   Level level = Level::kOk;
   std::string explanation;  // one or two sentences
-  // Both as the lines that are printed.
+  // Returns verdict and explanation as the lines that are printed.
   std::string Text(DType low) const;
 };
 
-// Whether anything is converted where the low type is not fast: --target auto closes the gate, as named targets do.
+// Whether nodes are converted although the low type is not fast. --target auto and named targets close the gate.
 enum class Gate { kOpen, kClosed };
 
-// The verdict over a machine / over a target that was named instead.
+// Return the verdict on a machine, and on a target that was named instead.
 Compatibility CheckCompatibility(const Hardware& hardware, DType low, Gate gate = Gate::kOpen);
 Compatibility CheckCompatibility(const Target& target, DType low);
 
-// --dtype auto on --target auto: float16 with Tensor Cores, bfloat16 where the CPU computes in it (AMX, AVX512_BF16),
-// else float16.
+// Chooses for --dtype auto on --target auto: float16 with Tensor Cores, bfloat16 if the processor computes in it (AMX,
+// AVX512_BF16), else float16.
 DType ChooseLowType(const Hardware& hardware);
 
-// --target auto: the best GPU that is fast with the low type, else the processor if that is, else the best GPU, else
-// the processor.
+// Chooses for --target auto: the best GPU if it is fast with the low type, else the processor if that is fast, else the
+// best GPU, else the processor.
 Target ChooseTarget(const Hardware& hardware, DType low);
-// The GPU that this target is; nothing where it is the processor.
+// Returns the GPU that ChooseTarget chooses; nothing if it chooses the processor.
 std::optional<Gpu> ChooseGpu(const Hardware& hardware, DType low);
 
 }  // namespace amp

@@ -18,7 +18,7 @@
 namespace amp {
 namespace {
 
-// Closed by the last user. The driver stays loaded on purpose: unloading it is not supported.
+// The driver library. It is never closed: unloading the driver is not supported.
 class DriverLibrary {
  public:
   DriverLibrary() : handle_(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL)) {}
@@ -33,7 +33,7 @@ class DriverLibrary {
   void* handle_;
 };
 
-// The few entry points, as the driver's binary interface has them since its version 2.
+// The entry points used here, with the binary interface that the driver has had since its version 2.
 using CuInit = int (*)(unsigned int flags);
 using CuDriverGetVersion = int (*)(int* version);
 using CuDeviceGetCount = int (*)(int* count);
@@ -100,7 +100,7 @@ uint64_t ReadXcr0() {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-// Linux gives tiles to processes that ask. A refusal changes nothing.
+// Asks Linux for the right to use AMX tiles. A refusal changes nothing.
 bool RequestTiles() {
 #if defined(__linux__) && defined(SYS_arch_prctl)
   constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM

@@ -1,8 +1,9 @@
-// What this machine offers for 16-bit arithmetic: GPUs by the driver library, the processor by CPUID.
+// Describes what a machine offers for 16-bit arithmetic: its GPUs, found through the driver library, and its processor,
+// found through CPUID.
 //
 // No toolkit is needed, and nothing fails because something is absent: a machine without a driver has no GPUs, and
-// `no_gpu_why` says so. Descriptions are plain data, so that every decision made from them (targets.h, compatibility.h)
-// is a function that tests call with made-up machines; only DetectHardware looks at the real one.
+// `no_gpu_why` says so. Descriptions are plain data, so that tests call every function that decides from them
+// (targets.h, compatibility.h) with made-up machines. Only DetectHardware and DetectCpu look at the real one.
 #ifndef AMP_RUNTIME_HARDWARE_HARDWARE_H_
 #define AMP_RUNTIME_HARDWARE_HARDWARE_H_
 
@@ -14,7 +15,7 @@
 
 namespace amp {
 
-// Of an NVIDIA GPU: 9.0 is Hopper.
+// The compute capability of an NVIDIA GPU: 9.0 is Hopper.
 struct ComputeCapability {
   int major = 0, minor = 0;
   auto operator<=>(const ComputeCapability&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs
@@ -24,21 +25,21 @@ std::string CudaVersionText(int version);                  // "13.0" of 13000
 
 struct Gpu {
   std::string name;
-  std::optional<ComputeCapability> capability;  // nothing: not told, probably not an NVIDIA GPU
-  int ordinal = 0;                              // among the machine's
+  std::optional<ComputeCapability> capability;  // nothing: unknown, probably not an NVIDIA GPU
+  int ordinal = 0;                              // index among the machine's GPUs
 
-  // Known as far as 16 bits go: 7.0 and later, save the TU116 and TU117 chips (GTX 16xx and their kin), which are 7.5
-  // without Tensor Cores.
+  // Whether the GPU has Tensor Cores, as far as these matter for 16 bits: 7.0 and later have them, except the TU116 and
+  // TU117 chips (GTX 16xx and relatives), which are 7.5.
   bool HasTensorCores() const;
 };
 
-// What the processor has and the operating system lets a process use.
+// Instruction sets that the processor has and that the operating system lets a process use.
 struct CpuFeatures {
   bool avx2 = false;    // with FMA and F16C
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_bf16 = false, avx512_fp16 = false;
   bool amx_bf16 = false, amx_fp16 = false;
-  bool tiles_refused = false;  // by the operating system, where the processor has AMX
+  bool tiles_refused = false;  // the processor has AMX, but the operating system does not allow it
   bool operator==(const CpuFeatures&) const = default;
 };
 
@@ -46,16 +47,16 @@ struct Hardware {
   std::vector<Gpu> gpus;
   std::string no_gpu_why;  // "no NVIDIA driver", ...; empty where there are GPUs
   std::optional<int> cuda_driver_version =
-      std::nullopt;  // up to which the driver knows CUDA, 13000 for 13.0; nothing: not told
+      std::nullopt;  // the newest CUDA version that the driver supports, 13000 for 13.0; nothing: unknown
   CpuFeatures cpu;
 };
 
-// The machine this process runs on. Loads the driver library, and for AMX asks the operating system for the right to
-// use tiles, which costs a process nothing until it does. Creates no device context.
+// Describes the machine that this process runs on. Loads the driver library, and asks the operating system for the
+// right to use AMX tiles, which costs a process nothing until it uses them. Creates no device context.
 Hardware DetectHardware();
 CpuFeatures DetectCpu();
 
-// The part of DetectCpu that decides: CPUID words and the state that the operating system saves (XCR0).
+// The input of FeaturesOf: CPUID words, and the register state that the operating system saves (XCR0).
 struct CpuidWords {
   uint32_t leaf1_ecx = 0;
   uint32_t leaf7_ebx = 0, leaf7_edx = 0;

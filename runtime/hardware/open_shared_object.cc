@@ -32,7 +32,7 @@ SharedObject OpenSharedObject(const std::string& file, const char* function) {
     if (handle == nullptr) {
       std::error_code error;
       const char* why = ::dlerror();
-      // What was found and does not load says more than what was not found.
+      // The error of a file that exists and does not load is more useful than that of a file that is not there.
       if (opened.why_not.empty() || std::filesystem::exists(place, error)) opened.why_not = why;
       continue;
     }

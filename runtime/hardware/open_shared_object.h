@@ -1,4 +1,4 @@
-// Opens a shared object of this project, which what needs it need not link.
+// Opens a shared object of this project at run time, so that its users need not link it.
 #ifndef AMP_RUNTIME_HARDWARE_OPEN_SHARED_OBJECT_H_
 #define AMP_RUNTIME_HARDWARE_OPEN_SHARED_OBJECT_H_
 
@@ -7,13 +7,13 @@
 namespace amp {
 
 struct SharedObject {
-  std::string place;      // that it was found in
-  void* entry = nullptr;  // the function that was asked for; null: none
-  std::string why_not;    // where there is none
+  std::string place;      // the path that it was loaded from
+  void* entry = nullptr;  // the requested function; null: not found
+  std::string why_not;    // the reason, if `entry` is null
 };
 
-// Looked for beside the program, in the folder of libraries beside that of the program, where it was installed, and
-// where the loader looks. Stays open.
+// Looks beside the program, in the library folder beside the program's folder, in the installed library folder, and
+// where the loader looks. The object stays open.
 SharedObject OpenSharedObject(const std::string& file, const char* function);
 
 }  // namespace amp

@@ -11,7 +11,7 @@
 namespace amp {
 namespace {
 
-// Normalisations of all these backends take their statistics in float32, and their reductions add up in it.
+// All these backends compute the statistics of normalisations and the sums of reductions in float32.
 TargetPromises PromisesOf(Device device, KernelSpeed bfloat16) {
   return {.device = device,
           .float32_accumulation = true,
@@ -26,9 +26,9 @@ struct Row {
   KernelSpeed float16, bfloat16;
 };
 
-// Best processor last. AVX512_FP16, which a processor with AMX has, counts for nothing: its arithmetic is never faster
-// than float32, and convolutions are 1.4 to 2 times slower (oneDNN on Emerald Rapids), so that the executor computes in
-// float32 there. AMX_FP16 is CpuTarget's to see.
+// Processors from the weakest to the best. AVX512_FP16, which processors with AMX have, does not count: its arithmetic
+// is never faster than float32, and convolutions are 1.4 to 2 times slower with it (oneDNN on Emerald Rapids), so the
+// executor computes float16 in float32 there. AMX_FP16 is handled in CpuTarget.
 constexpr Row kRows[] = {
     {"cpu:avx2", Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
     {"cpu:avx512", Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
@@ -53,7 +53,7 @@ KernelSpeed CudaFloat16(ComputeCapability capability) {
   return capability >= ComputeCapability{5, 3} ? KernelSpeed::kSlow : KernelSpeed::kEmulated;
 }
 
-// "7.5", "9", at most two digits before and one behind the point.
+// Parses "7.5" or "9": at most two digits before the point and one behind it.
 std::optional<ComputeCapability> ParseCapability(absl::string_view text) {
   const size_t point = std::min(text.find('.'), text.size());
   const absl::string_view major = text.substr(0, point);

@@ -1,10 +1,10 @@
-// What a target's kernels do with each low type: the names that --target takes, as data.
+// Targets, the machines that --target names, and how fast the kernels of each are with each low type.
 //
 //   cuda:7.5           float16 fast (Tensor Cores)     bfloat16 emulated
 //   cpu:avx512_bf16    float16 emulated                bfloat16 somewhat faster (dot products)
-//   cpu:amx            float16 somewhat faster         bfloat16 fast (tiles)
+//   cpu:amx            float16 emulated                bfloat16 fast (tiles)
 //
-// "Emulated" is stored in 16 bits and computed in float32: memory is saved, time is not. Source of the rows: the
+// "Emulated" means stored in 16 bits and computed in float32: it saves memory, but no time. Source of the rows: the
 // capability tables of CUDA's programming guide, Intel's instruction set extensions, the loss scaling notes of Keras.
 #ifndef AMP_RUNTIME_HARDWARE_TARGETS_H_
 #define AMP_RUNTIME_HARDWARE_TARGETS_H_
@@ -30,18 +30,19 @@ struct Target {
   TargetPromises promises;
 
   KernelSpeed SpeedOf(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }
-  // Whether there is a point in running low operators there.
+  // Whether running low operators on this target is worth it.
   bool IsFastEnough(DType low) const { return SpeedOf(low) >= KernelSpeed::kSomewhatFast; }
   bool IsRewriteOnly() const { return device == Device::kXpu || device == Device::kTpu; }
 };
 
-// Names for help and completion: "any", "auto", "cuda:CC", "cpu:avx2" ...
+// Returns names for help and completion: "any", "auto", "cuda:CC", "cpu:avx2" ...
 std::vector<std::string> TargetNames();
 
-// "cuda:8" is cuda:8.0. Nothing for names that are none, and for "any" and "auto", which are no target of their own.
+// Finds a target by name; "cuda:8" is cuda:8.0. Returns nothing for unknown names, and for "any" and "auto", which are
+// no targets of their own.
 std::optional<Target> FindTarget(absl::string_view name);
 
-// The target that a capability or a processor is.
+// Return the target for a compute capability, and for a processor.
 Target CudaTarget(ComputeCapability capability);
 Target CpuTarget(const CpuFeatures& cpu);
 

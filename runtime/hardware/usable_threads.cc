@@ -15,7 +15,7 @@ int OfAffinity() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-// "200000 100000" is two processors, "max 100000" is all.
+// Returns the quota of the control group: "200000 100000" means two processors, "max 100000" means all.
 int OfGroup(int fallback) {
   std::ifstream file("/sys/fs/cgroup/cpu.max");
   double quota = 0, period = 0;

@@ -36,7 +36,7 @@ struct AttentionViews {
   Dims stored;          // of the result
 };
 
-// How the operands lie. Errors: kUnimplemented, shapes that do not fit, or of other ranks than 2 to 4.
+// How the operands lie. Errors: a refusal: shapes that do not fit, or of other ranks than 2 to 4.
 absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, const AttentionUnit& unit);
 
 }  // namespace amp

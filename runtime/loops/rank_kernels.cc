@@ -52,7 +52,7 @@ absl::Status TrueOnAllRanks(KernelContext& context) {
     context.SetOutput(0, context.InputDatum(0));
     return absl::OkStatus();
   }
-  AMP_ASSIGN_OR_RETURN(const auto flags, means->reduction().Gather(own.bytes()));
+  AMP_ASSIGN_OR_RETURN(const auto flags, means->ranks().Gather(own.bytes()));
   AMP_ASSIGN_OR_RETURN(Tensor * all, context.MakeOutput(0, DType::kBool, own.dims()));
   all->mutable_elements<bool>()[0] = std::all_of(
       flags.begin(), flags.end(), [](const auto& flag) { return flag.size() == 1 && flag[0] != std::byte{0}; });

@@ -1,5 +1,5 @@
-// oneDNN's header as every build of the library has it: the pinned one would otherwise call entry points that other
-// builds do not export.
+// Includes oneDNN's header without its experimental parts. The header of the pinned build would call entry points that
+// other builds of the library do not export.
 #ifndef AMP_RUNTIME_ONEDNN_DNNL_H_
 #define AMP_RUNTIME_ONEDNN_DNNL_H_
 

@@ -1,11 +1,11 @@
-// What the executor asks of oneDNN, in types of our own: the library is large, so that a shared object that holds it is
-// opened when a session needs it, and nothing else links it.
+// The interface between the executor and oneDNN, in types of this project. oneDNN is large, so it lives in a shared
+// object that is opened when a session needs it, and nothing links it.
 //
 //   const Library* library = OpenLibrary(&why_not);                      runtime/onednn/open_library.h
 //   auto primitive = library->MakeMatMul({.a = ..., .b = ..., .y = ...}, &why_not);
 //   primitive->Run({.a = a, .b = packed, .y = y, .scratch = scratch});
 //
-// Nothing here throws or allocates what the other side frees. Facts about the library: oneDNN's developer guide.
+// Nothing here throws, or allocates memory that the other side frees. Source: oneDNN's developer guide.
 #ifndef AMP_RUNTIME_ONEDNN_INTERFACE_H_
 #define AMP_RUNTIME_ONEDNN_INTERFACE_H_
 
@@ -21,59 +21,61 @@
 
 namespace amp::onednn {
 
-// An array: float32, bfloat16 or (where the processor computes in it) float16; uint8 and int8 to
-// int32 as well.
+// An array of float32, bfloat16, or float16 where the processor computes in it; for integer products, of uint8, int8 or
+// int32.
 struct Operand {
   DType dtype = DType::kUndefined;
   std::vector<int64_t> dims;
   std::vector<int64_t> strides;  // in elements
 };
 
-// A step of an epilogue, with what it reads.
+// A step of an epilogue, with the operand that it reads.
 struct PostOp {
   EpilogueKind kind = EpilogueKind::kRelu;
   float alpha = 0, beta = 0;
-  Operand operand;  // kAdd, kMul
+  Operand operand;  // read by kAdd and kMul
 };
 
-// y = post_ops(a b + bias), or post_ops(y + a b + bias): matrices in the last two dims, the others broadcast.
+// y = post_ops(a b + bias), or post_ops(y + a b + bias). The last two dims are matrices; the others broadcast.
 struct MatMulSpec {
   Operand a, b, y;
   Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  bool adds_to_y = false;       // to what y holds
-  bool has_one_thread = false;  // works alone, so that its bits do not depend on how many threads there are
+  bool adds_to_y = false;       // to the present content of y
+  bool has_one_thread = false;  // uses one thread, so that its bits do not depend on the number of threads
   std::vector<PostOp> post_ops = {};
 };
 
-// y = post_ops(convolution of x with w + bias). Dims: x and y [n, c, spatial...]; w [groups, c / groups of y,
-// c / groups of x, spatial...], in any order of elements by its strides; bias [c of y].
+// y = post_ops(convolution of x with w + bias). Dims: x and y [n, c, spatial...]; w [groups, c / groups of y, c /
+// groups of x, spatial...], in any layout, by its strides; bias [c of y].
 struct ConvolutionSpec {
   Operand x, w, y;
   Operand bias = {};  // kUndefined: none
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   bool is_transposed = false;
-  bool has_x_zero = false;  // of x in uint8 or int8: products are of x - Arguments::a_zero, padding is that number
+  // For x in uint8 or int8: Arguments::a_zero is subtracted from x, and is the value of the padding.
+  bool has_x_zero = false;
   std::vector<PostOp> post_ops = {};
 };
 
-// One operation, made for one set of shapes. Several threads may run it at once, with scratch of their own.
+// One operation for one set of shapes. Several threads may run it at once, each with its own scratch memory.
 class Primitive {
  public:
   struct Arguments {
     const void* a = nullptr;  // x of a convolution
     const int32_t* a_zero = nullptr;
-    const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution, y where w is the result
+    const void* b = nullptr;  // packed, unless packed_bytes() is 0; w of a convolution, y for a gradient of weights
     const void* bias = nullptr;
-    void* y = nullptr;                            // w, where that is the result
-    void* scratch = nullptr;                      // scratch_bytes()
-    std::vector<const void*> post_operands = {};  // of kAdd and kMul, in order
+    void* y = nullptr;                            // w for a gradient of weights
+    void* scratch = nullptr;                      // of scratch_bytes() bytes
+    std::vector<const void*> post_operands = {};  // operands of kAdd and kMul, in order
   };
 
   virtual ~Primitive() = default;
   virtual size_t scratch_bytes() const = 0;
-  // Of b in the order that the library wants it in; 0: as it is. packing() says which order and type that is, and those
-  // that it is given in; empty: as it is. What one packs is as all want it whose packing() is the same.
+  // Size in bytes of operand b once it is packed into the layout that the library prefers; 0 if b is read unpacked.
+  // packing() names the layouts and types before and after packing; empty if b is read unpacked. A packed b can be used
+  // by every primitive with the same packing().
   virtual size_t packed_bytes() const = 0;
   virtual const std::string& packing() const = 0;
   virtual bool Pack(const void* plain, void* packed) const = 0;
@@ -81,29 +83,30 @@ class Primitive {
   virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
 };
 
-// How threads share work that they may share.
+// How work that threads may share is done.
 enum class Sharing {
-  kByTimes,  // or not, by what is faster at the moment (runtime/onednn/shared_work.h)
+  kByTimes,  // shared or by one thread, whichever is faster at present (runtime/onednn/shared_work.h)
   kAlways,
   kNever,
 };
 
-// The team of a thread is that of the library's own work: as large as SetThreads says.
+// The library. As a Team, it runs work on the threads that the library itself uses, as many as SetThreads says.
 class Library : public Team {
  public:
-  // Whether the processor has arithmetic for the type that is worth its while; kInt8: exact dot products of 8 bits.
+  // Whether the processor computes in the type fast enough to be worth it. kInt8: whether dot products of 8 bits are
+  // exact.
   virtual bool ComputesIn(DType dtype) const = 0;
-  // Of the calling thread.
+  // Sets the number of threads that the calling thread uses.
   virtual void SetThreads(int count) const = 0;
-  // For tests, in the whole process: kByTimes until this is called. Not while anything runs.
+  // Sets how all work of the process is shared; initially kByTimes. For tests. Must not be called while anything runs.
   virtual void SetSharing(Sharing sharing) const = 0;
-  // The team's threads compute in the calling thread's mode (runtime/kernel/float_mode.h) from here on.
+  // From now on, the team's threads compute in the calling thread's float mode (runtime/kernel/float_mode.h).
   virtual void ShareFloatMode() const = 0;
-  // Null and a reason where the library has none.
+  // The functions below return null and a reason if the library cannot compute the operation.
   virtual std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const = 0;
   virtual std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const = 0;
-  // The gradient w of a convolution's weights by the gradient y of its result. `spec`: without bias and post-ops, not
-  // transposed; w is float32, and in the order of its strides.
+  // Computes the gradient w of a convolution's weights from the gradient y of its result. `spec`: without bias and
+  // post-ops, not transposed; w is float32, in the layout of its strides.
   virtual std::unique_ptr<Primitive> MakeConvolutionWeights(const ConvolutionSpec& spec,
                                                             std::string* why_not) const = 0;
   virtual std::string Version() const = 0;  // "3.2.0"
@@ -111,7 +114,7 @@ class Library : public Team {
 
 }  // namespace amp::onednn
 
-// What the shared object exports. Null on a processor that it has nothing fast for.
+// The function that the shared object exports. Returns null if the library has nothing fast for the processor.
 extern "C" const amp::onednn::Library* AmpOneDnnLibrary();
 
 #endif  // AMP_RUNTIME_ONEDNN_INTERFACE_H_

@@ -1,4 +1,4 @@
-// The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
+// The shared object's code: implements runtime/onednn/interface.h with oneDNN.
 #include <omp.h>
 
 #include <algorithm>
@@ -102,8 +102,8 @@ dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y
   return attributes;
 }
 
-// One for what is packed from one order into another, of all that were asked for. The library alone can tell orders
-// apart: those of 8 bits may have sums of the weights behind them, which no member of a descriptor shows.
+// Returns a name that is the same for equal pairs of layouts before and after packing. Only oneDNN can compare layouts:
+// 8-bit ones may store sums of the weights behind them, which no member of a descriptor shows.
 std::string PackingName(const Descriptor& plain, const Descriptor& packed) {
   static std::mutex mutex;
   static auto& known = *new std::vector<std::pair<Descriptor, Descriptor>>;
@@ -120,7 +120,7 @@ dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
           const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
-// While it lives, the library makes and runs primitives for so many threads.
+// During its lifetime, the library makes and runs primitives for this many threads.
 class ThreadsScope {
  public:
   explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
@@ -132,14 +132,14 @@ class ThreadsScope {
   int before_;
 };
 
-// What the library does without memory is no failure of its own.
+// Running out of memory inside the library throws, as it does elsewhere.
 bool Succeeded(dnnl_status_t status) {
   if (status == dnnl_out_of_memory) throw std::bad_alloc();
   return status == dnnl_success;
 }
 
-// While it lives, parallel regions of the calling thread have that thread alone: what was made for several threads then
-// runs on one.
+// During its lifetime, parallel regions of the calling thread use that thread alone, so that a primitive made for
+// several threads runs on one.
 class LoneScope {
  public:
   LoneScope() { omp_set_max_active_levels(0); }
@@ -151,8 +151,9 @@ class LoneScope {
   int before_ = omp_get_max_active_levels();
 };
 
-// Whether what was made for several threads may run on one, and gives the same bits there. Products of general matrices
-// split their sums by the threads that there are as they run. What is not known to keep its bits, stays shared.
+// Whether an implementation made for several threads may run on one thread with the same bits. General matrix products
+// do not: they split their sums by the number of threads at run time. Implementations not known to keep their bits stay
+// shared.
 bool KeepsBitsAlone(const std::string& implementation) { return implementation.rfind("jit", 0) == 0; }
 
 class OneDnnPrimitive : public Primitive {
@@ -177,7 +178,8 @@ class OneDnnPrimitive : public Primitive {
     }
   }
   void SetBias(const Descriptor& bias) { bias_ = bias; }
-  // Some of the library's products are cut by the threads that there are as they run: that changes bits.
+  // Makes the primitive run on one thread: some of the library's products split their sums by the number of threads at
+  // run time, which changes bits.
   void SetOneThread() { has_one_thread_ = true; }
   void SetZeroPointOfA() { a_zero_ = Descriptor({1}, dnnl::memory::data_type::s32, dnnl::memory::format_tag::x); }
 
@@ -206,7 +208,7 @@ class OneDnnPrimitive : public Primitive {
   }
 
  private:
-  // The library's handles of what a run reads and writes: made once, pointed elsewhere at every run.
+  // The library's handles for the buffers of a run. They are made once, and pointed to other buffers at every run.
   struct Memories {
     std::vector<dnnl::memory> handles;
     std::vector<dnnl_exec_arg_t> arguments;
@@ -259,7 +261,7 @@ class OneDnnPrimitive : public Primitive {
   bool Execute(const Arguments& arguments, Memories& memories) const {
     size_t next = 0;
     const auto point_to = [&](const void* data) {
-      // The library has one type for what it reads and what it writes.
+      // The library has one pointer type for reading and writing.
       auto* target = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
       return dnnl_memory_set_data_handle(memories.handles[next++].get(), target) == dnnl_success;
     };
@@ -274,13 +276,13 @@ class OneDnnPrimitive : public Primitive {
 
   dnnl::primitive primitive_;
   Descriptor a_, plain_b_, b_, y_, scratch_, bias_, a_zero_;
-  std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
+  std::vector<std::pair<int, Descriptor>> post_operands_;  // by index among the post-ops
   bool packs_, has_one_thread_ = false;
   std::string packing_, implementation_;
   bool can_run_alone_;
   mutable WorkTimes times_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at the moment
+  mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at present
 };
 
 template <typename Make>
@@ -299,8 +301,9 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
   }
 }
 
-// The library's reference implementations take operands of post-ops that no other one takes, and hundreds of times as
-// long as a pass behind the product does. Nothing where there are no post-ops: somebody has to do it.
+// Refuses oneDNN's reference implementations if there are post-ops. They accept operands of post-ops that no other
+// implementation accepts, but take hundreds of times as long as applying the post-ops in a pass after the product.
+// Without post-ops they are used, as there is no other way.
 std::unique_ptr<Primitive> UnlessReference(std::unique_ptr<OneDnnPrimitive> made, const std::vector<PostOp>& post_ops) {
   if (post_ops.empty() || made->implementation().rfind("ref", 0) != 0) return made;
   throw std::runtime_error("operands that only the library's reference takes");
@@ -311,8 +314,8 @@ double NumElements(const Dims& dims) {
                          [](double product, int64_t dim) { return product * static_cast<double>(dim); });
 }
 
-// Whether two threads take as long as one or longer, by what was measured with both awake: a product of fewer
-// multiplications, where reading an element of the weights counts as much as some of them.
+// Whether two threads take at least as long as one, measured with both threads awake. This holds for few
+// multiplications; reading one element of the weights counts as much as kOfWeight of them.
 bool IsSmall(double multiplications, const Dims& weights) {
   constexpr double kLeastMultiplications = 1 << 20, kOfWeight = 4;
   return multiplications + kOfWeight * NumElements(weights) < kLeastMultiplications;
@@ -320,7 +323,7 @@ bool IsSmall(double multiplications, const Dims& weights) {
 bool IsSmall(const MatMulSpec& spec) {
   return IsSmall(NumElements(spec.y.dims) * static_cast<double>(spec.a.dims.back()), spec.b.dims);
 }
-// Of a transposed one, x has the places that weights are multiplied at.
+// A transposed convolution applies its weights at the elements of x, others at the elements of y.
 bool IsSmall(const ConvolutionSpec& spec) {
   const Operand& at = spec.is_transposed ? spec.x : spec.y;
   const double of_place =
@@ -346,7 +349,7 @@ Dims LessOne(Dims dims) {
   return dims;
 }
 
-// Weights as the library has them: without the groups where there is one.
+// Returns the weights as the library takes them: without the axis of groups if there is one group.
 Operand Weights(const ConvolutionSpec& spec) {
   Operand w = spec.w;
   if (w.dims[0] != 1) return w;
@@ -360,8 +363,8 @@ bool IsDepthwise(const ConvolutionSpec& spec) {
          spec.w.dims[1] == 1 && spec.w.dims[2] == 1;
 }
 
-// Of the library's depthwise convolutions in float32 the older one took 0.6 to 0.95 of the time of the one that it
-// prefers where this was measured (18 shapes, AVX-512 on Zen 4).
+// Prefers the older of the library's depthwise convolutions in float32: it took 0.6 to 0.95 of the time of the
+// library's first choice where this was measured (18 shapes, AVX-512 on Zen 4).
 template <typename PrimitiveDescriptor>
 void ChooseForDepthwise(PrimitiveDescriptor& pd) {
   const auto is = [](const PrimitiveDescriptor& candidate, const char* name) {
@@ -391,7 +394,7 @@ std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algori
   return UnlessReference(std::move(result), spec.post_ops);
 }
 
-// The convolution's backward primitive, and the reorder that makes what it gives plain.
+// Computes the gradient with the convolution's backward primitive, and reorders the result into the plain layout.
 class WeightsGradient : public Primitive {
  public:
   using Operation = dnnl::convolution_backward_weights;
@@ -432,14 +435,14 @@ class WeightsGradient : public Primitive {
   }
 
  private:
-  // Behind what the primitive needs itself.
+  // Offset of the unreordered result in the scratch memory, behind the primitive's own scratch memory.
   size_t OffsetOfPacked() const {
     constexpr size_t kAlignment = 64;
     return (scratch_.get_size() + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   Operation primitive_;
-  dnnl::reorder to_plain_;  // none where the primitive's own order is plain
+  dnnl::reorder to_plain_;  // empty if the primitive's own layout is plain
   Descriptor x_, y_, w_, plain_w_, scratch_;
   std::string implementation_, packing_;
 };
@@ -468,8 +471,8 @@ class OneDnnLibrary : public Library {
       const auto bits = static_cast<unsigned>(wanted);
       return (static_cast<unsigned>(isa) & bits) == bits;
     };
-    // AVX512_FP16 never pays against float32 (executor benchmarks); bfloat16 does on dot products and tiles.
-    // Without VNNI, sums of two products of 8 bits saturate at 16.
+    // AVX512_FP16 is never faster than float32 (executor benchmarks); bfloat16 is, by dot products and tiles. Without
+    // VNNI, sums of two products of 8 bits saturate at 16 bits.
     const bool has_vnni = has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
     return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
            (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));

@@ -29,7 +29,7 @@ ThreadShortage FindThreadShortage() { return shortage.load(); }
 
 void SetThreadsOf(const Library& library, int count) {
   library.SetThreads(count);
-  const int had = static_cast<int>(library.size());  // what the system has, if that is less
+  const int had = static_cast<int>(library.size());  // fewer than `count` if the system has fewer
   if (had < count) shortage = ThreadShortage{.asked_for = count, .had = had};
 }
 

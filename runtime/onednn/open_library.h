@@ -1,4 +1,4 @@
-// Opens the shared object that holds oneDNN, once for the process.
+// Opens the shared object that holds oneDNN, once per process.
 #ifndef AMP_RUNTIME_ONEDNN_OPEN_LIBRARY_H_
 #define AMP_RUNTIME_ONEDNN_OPEN_LIBRARY_H_
 
@@ -10,19 +10,19 @@ namespace amp::onednn {
 
 struct OpenedLibrary {
   const Library* library = nullptr;
-  std::string why_not;  // where there is none
+  std::string why_not;  // the reason, if `library` is null
 };
 
-// Looked for beside the program, in the folder of libraries beside that of the program, where it was installed, and
+// Looks beside the program, in the library folder beside the program's folder, in the installed library folder, and
 // where the loader looks. Needs AVX2.
 const OpenedLibrary& OpenLibrary();
 
-// How many threads a run of this process asked for, and how many the system had, where these were fewer; else 0.
+// How many threads a run of this process asked for, and how many the system had, if these were fewer; else both are 0.
 struct ThreadShortage {
   int asked_for = 0, had = 0;
 };
 ThreadShortage FindThreadShortage();
-// Library::SetThreads of the opened one, of which FindThreadShortage knows.
+// Calls SetThreads of the opened library, and records a shortage for FindThreadShortage.
 void SetThreadsOf(const Library& library, int count);
 
 }  // namespace amp::onednn

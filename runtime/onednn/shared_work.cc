@@ -9,14 +9,14 @@
 namespace amp::onednn {
 namespace {
 
-// How many times its fastest work may take before it is tried alone. Two threads halve a time at best: what takes less
-// than twice the fastest gains nothing alone.
+// Shared work that takes more than so many times its fastest time is tried alone. Two threads at best halve a time, so
+// that work which takes less than twice the fastest time gains nothing alone.
 constexpr float kSlow = 2;
 constexpr float kWeightOfLast = 0.125F;
 
 Sharing sharing_of_all = Sharing::kByTimes;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): for tests
 
-// By the number of bits of the number of elements.
+// Indexed by the number of bits of the number of elements.
 thread_local std::array<WaitTimes, std::numeric_limits<size_t>::digits + 1> times_of_sizes;
 
 float MeanWith(float seconds, float before) {
@@ -49,7 +49,7 @@ void WorkTimes::Add(bool is_alone, float seconds) {
     alone_ = MeanWith(seconds, alone_);
     return;
   }
-  // The first times are no usual ones: caches are cold, threads are made.
+  // The first times are longer than usual: caches are cold and threads are still being made.
   const bool are_first = fastest_shared_ > kSlow * seconds;
   shared_ = are_first ? seconds : MeanWith(seconds, shared_);
   if (fastest_shared_ == 0 || seconds < fastest_shared_) fastest_shared_ = seconds;

@@ -1,13 +1,14 @@
-// Whether threads share a piece of work or the calling one does it alone: by what either took lately.
+// Decides whether threads share a piece of work or the calling thread does it alone, by the times that both took
+// lately.
 //
 // A parallel region ends with its last thread. Where other processes use the same processors, that thread may have to
 // wait for one: a region of 0.1 ms then takes a time slice of the system, 3 ms or more, and one thread alone is faster.
 // So shared work is measured. It is shared as long as it takes no longer than usual. When it takes longer, it is done
 // alone if that is faster, and the slower way is tried again now and then.
 //
-//   WorkTimes times;                     of one kernel
+//   WorkTimes times;                     one for each kernel
 //   {
-//     const WorkScope scope(times);      decides, and measures to its end
+//     const WorkScope scope(times);      decides, and measures until its end
 //     scope.is_alone() ? do_all() : share();
 //   }
 //
@@ -23,13 +24,14 @@
 
 namespace amp::onednn {
 
-// How a piece of work is done. A trial takes the way that was slower.
+// How a piece of work is done. A trial takes the way that has been slower.
 struct Choice {
   bool is_alone = false, is_trial = false;
 };
 
-// Trials cost some 5 % at most: the next one is due when twenty times what the last one took has been spent on the same
-// work. A trial in which the process stood still counts as a short one.
+// Decides when the slower way is tried. Trials cost about 5 % at most: the next one is due when the work has since
+// taken twenty times as long as the last trial. A trial longer than kLongest seconds (the process stood still) counts
+// as that.
 class Trials {
  public:
   bool IsDue() const { return spent_ >= kBetween * last_; }
@@ -40,7 +42,7 @@ class Trials {
   std::atomic<float> last_ = 0, spent_ = 0;
 };
 
-// What a kernel took, in seconds. Threads that measure at the same time may lose each other's figures.
+// The times that a kernel took, in seconds. Threads that measure at the same time may lose each other's figures.
 class WorkTimes {
  public:
   Trials trials;
@@ -52,7 +54,7 @@ class WorkTimes {
   std::atomic<float> shared_ = 0, alone_ = 0, fastest_shared_ = 0;  // 0: not measured yet
 };
 
-// What the calling thread took for its share of work in equal shares, and how long it then waited for the others.
+// The seconds that the calling thread took for its own equal share of the work, and then waited for the others.
 class WaitTimes {
  public:
   Trials trials;
@@ -81,7 +83,7 @@ class WorkScope {
   Choice choice_;
 };
 
-// As WorkScope, for `elements` of work in equal shares, one of them the calling thread's.
+// Like WorkScope, for work on `elements` elements in equal shares, one of which is the calling thread's.
 class WaitScope {
  public:
   WaitScope(size_t elements, size_t shares);
@@ -90,7 +92,7 @@ class WaitScope {
   WaitScope& operator=(const WaitScope&) = delete;
 
   bool is_alone() const { return choice_.is_alone; }
-  // The calling thread has done its share.
+  // To be called when the calling thread has done its share.
   void BeginWait() { wait_ = Clock::now(); }
 
  private:
@@ -99,7 +101,7 @@ class WaitScope {
   Choice choice_;
 };
 
-// For tests: how all work is done. Not while anything runs.
+// Sets how all work is shared. For tests. Must not be called while anything runs.
 void SetSharing(Sharing sharing);
 
 }  // namespace amp::onednn

@@ -12,8 +12,9 @@
 namespace amp::onednn {
 namespace {
 
-// OpenMP ends the process where it gets no thread. So as many threads as it may want are made here first, all at the
-// same time, with stacks as its own have. These stay with the process, for the next threads.
+// Finds out how many threads the system provides, as OpenMP ends the process if it cannot get a thread. All threads
+// that it may want are made here first, at the same time, with stacks as large as OpenMP's. Their resources stay with
+// the process for OpenMP's threads.
 class ThreadsAtOnce {
  public:
   explicit ThreadsAtOnce(int most) {
@@ -45,7 +46,7 @@ class ThreadsAtOnce {
   std::vector<pthread_t> threads_;
 };
 
-// How many threads of `count` OpenMP has for the calling one, which is among them.
+// Returns how many of `count` threads, the calling one included, OpenMP can have.
 int FindThreads(int count) {
   ThreadsAtOnce threads(count);
   int had = 1;
@@ -53,7 +54,7 @@ int FindThreads(int count) {
   return had;
 }
 
-// The most threads that the calling one asked for, and how many of them the system had.
+// The most threads that the calling thread has asked for, and how many of them the system had.
 struct Threads {
   int asked_for = 1, had = 1;
 };

@@ -1,4 +1,4 @@
-// The threads that oneDNN and the kernels of this project share: OpenMP's, of the calling thread.
+// The threads that oneDNN and the kernels of this project share: the calling thread's OpenMP threads.
 #ifndef AMP_RUNTIME_ONEDNN_TEAM_H_
 #define AMP_RUNTIME_ONEDNN_TEAM_H_
 
@@ -8,12 +8,12 @@
 
 namespace amp::onednn {
 
-// As many threads as the system has, `count` at most.
+// Uses `count` threads, or as many as the system has if these are fewer.
 void SetTeamSize(int count);
 size_t TeamSize();
-// The team's threads compute in the calling thread's mode (runtime/kernel/float_mode.h) from here on.
+// From now on, the team's threads compute in the calling thread's float mode (runtime/kernel/float_mode.h).
 void ShareFloatModeWithTeam();
-// As Team::Run (runtime/kernel/parallel_for.h).
+// Works like Team::Run (runtime/kernel/parallel_for.h).
 void RunOnTeam(size_t count, size_t elements, absl::FunctionRef<void(size_t)> work);
 
 }  // namespace amp::onednn

@@ -11,7 +11,7 @@ using Bytes = Transport::Bytes;
 
 Bytes BytesOf(ProcessIdentity& identity) { return {reinterpret_cast<std::byte*>(&identity), sizeof identity}; }
 
-// What takes long may wait a little longer: others compute meanwhile.
+// Waits between two looks at an exchange. A long exchange is looked at more rarely, so that other threads compute.
 void Pause(int64_t round) {
   if (round < 100) {
     std::this_thread::yield();

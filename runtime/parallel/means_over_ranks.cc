@@ -14,7 +14,7 @@ void MeansOverRanks::Start(int64_t key, absl::Span<const float> values) {
   if (open_.size() >= bucket_) SendBucket();
 }
 
-void MeansOverRanks::SendBucket() { sent_.push_back(reduction_.StartMean(std::exchange(open_, {}))); }
+void MeansOverRanks::SendBucket() { sent_.push_back(ranks_.StartMean(std::exchange(open_, {}))); }
 
 absl::Status MeansOverRanks::Take(int64_t key, absl::Span<float> mean) {
   const auto found = places_.find(key);

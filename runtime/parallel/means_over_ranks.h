@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "runtime/parallel/reduction.h"
+#include "runtime/parallel/rank_group.h"
 
 namespace amp {
 
@@ -22,11 +22,10 @@ inline constexpr size_t kUsualBucket = size_t{1} << 20;  // elements: 4 MiB
 
 class MeansOverRanks {
  public:
-  // `reduction` must outlive this.
-  explicit MeansOverRanks(Reduction& reduction, size_t bucket = kUsualBucket)
-      : reduction_(reduction), bucket_(bucket) {}
+  // `ranks` must outlive this.
+  explicit MeansOverRanks(RankGroup& ranks, size_t bucket = kUsualBucket) : ranks_(ranks), bucket_(bucket) {}
 
-  Reduction& reduction() { return reduction_; }
+  RankGroup& ranks() { return ranks_; }
   // `key`: any number that is the tensor's own within this run. Copies the values.
   void Start(int64_t key, absl::Span<const float> values);
   // Once per key. REQUIRES: as many elements as were given. Errors: kDataLoss, no such key; those of PendingMean::Wait.
@@ -38,7 +37,7 @@ class MeansOverRanks {
   };
   void SendBucket();
 
-  Reduction& reduction_;
+  RankGroup& ranks_;
   size_t bucket_;
   std::vector<float> open_;
   std::vector<std::shared_ptr<PendingMean>> sent_;

@@ -1,5 +1,5 @@
-// The inside of the shared object: MPI behind runtime/parallel/transport.h, in messages from rank to rank alone, so that
-// the order of what is computed from them is ours.
+// MPI behind runtime/parallel/transport.h: the shared object's content. It only sends messages from rank to rank, so
+// that the order of additions is this project's and not MPI's.
 #include <mpi.h>
 
 #include <algorithm>

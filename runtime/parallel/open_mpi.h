@@ -6,13 +6,13 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/parallel/exchange_reduction.h"
+#include "runtime/parallel/exchange_rank_group.h"
 
 namespace amp {
 
-// Once in a process. Errors: kUnimplemented, this was built without MPI, or MPI does not start; kUnavailable, a rank was
-// lost already.
-absl::StatusOr<std::unique_ptr<Reduction>> OpenMpi(std::chrono::milliseconds most_silence = kUsualSilence);
+// Joins the ranks that MPI started; to be called once in a process. Errors: kUnimplemented, this was built without MPI,
+// or MPI does not start; kUnavailable, a rank was lost already.
+absl::StatusOr<std::unique_ptr<RankGroup>> OpenMpi(std::chrono::milliseconds most_silence = kUsualSilence);
 
 }  // namespace amp
 

@@ -7,7 +7,8 @@
 
 namespace amp {
 
-// Of fixed size, so that processes can tell each other. Numbers of processes mean the same where the rest is the same.
+// Identifies a process to others. Its size is fixed, so that it can be sent. Two process numbers can be compared if the
+// other members are equal.
 struct ProcessIdentity {
   char boot[40] = "";      // of the running kernel
   uint64_t numbering = 0;  // the namespace that `process` is of
@@ -18,8 +19,7 @@ ProcessIdentity OwnIdentity();
 class ProcessWatch {
  public:
   ProcessWatch() = default;  // of none
-  // Of none where the process is this one, on another machine or in another namespace, or where the kernel has no such
-  // thing.
+  // Watches no process if it is this one, on another machine or in another namespace, or if the kernel cannot watch.
   explicit ProcessWatch(const ProcessIdentity& identity);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;

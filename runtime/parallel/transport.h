@@ -1,4 +1,4 @@
-// How bytes get from rank to rank: what runtime/parallel/exchange_reduction.h is made of. One thread uses it.
+// How bytes get from rank to rank: what runtime/parallel/exchange_rank_group.h is made of. One thread uses it.
 //
 // The shared object that holds MPI implements it, so that nothing here throws, or needs more than the standard library.
 #ifndef AMP_RUNTIME_PARALLEL_TRANSPORT_H_
@@ -40,8 +40,8 @@ class Transport {
 
 }  // namespace amp
 
-// What the shared object exports: begins a run of MPI in the calling thread, which is the one that uses it from then on.
-// Null where that failed.
+// The shared object's one function. Starts MPI in the calling thread, which alone may use the transport from then on.
+// Returns null if that fails.
 extern "C" amp::Transport* AmpMpiTransport();
 
 #endif  // AMP_RUNTIME_PARALLEL_TRANSPORT_H_

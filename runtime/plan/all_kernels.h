@@ -9,7 +9,8 @@
 
 namespace amp {
 
-// Best first, the reference last; none where there is none for this version of the operator. `domain`: "" for ai.onnx.
+// Returns the kernels of an operator's version: the best first, the reference last; none if no kernel supports that
+// version. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version);
 
 }  // namespace amp

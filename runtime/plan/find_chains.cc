@@ -13,8 +13,8 @@
 namespace amp {
 namespace {
 
-// Whether what is inside may have the shape of the result, to which it broadcasts: a dimension of each that are both
-// unknown, and called otherwise, are taken for two.
+// Whether the shape of `inside`, a value within a chain, may equal the shape of the chain's result. Unknown dimensions
+// are taken to be equal only if they have the same symbol.
 bool MayHaveOneShape(const Model& model, ValueId inside, ValueId result) {
   const auto dims = ShapeOf(model, inside), of_result = ShapeOf(model, result);
   if (!dims.has_value() || !of_result.has_value() || dims->size() != of_result->size()) return false;
@@ -31,7 +31,7 @@ struct Member {
   NodeId node;
   NodeStep step;
 };
-using Group = std::vector<Member>;  // the last node first
+using Group = std::vector<Member>;  // a chain under construction; the last node comes first
 
 size_t NumOperands(const Group& group) {
   size_t count = 0;
@@ -69,7 +69,7 @@ class ChainFinder {
     group_of_[id] = group;
   }
 
-  // The group of all that read what the node gives, where the node may join it.
+  // Returns the group that all readers of the node's result are in, if the node may join it.
   std::optional<size_t> GroupOfReaders(NodeId id, size_t num_operands) const {
     const ValueId result = model_.node(id).Output(0);
     const auto& uses = model_.value(result).uses;

@@ -20,13 +20,14 @@ namespace {
 
 constexpr float kHardSigmoidSlope = 0.2f, kHalf = 0.5f, kLeak = 0.01f;
 constexpr size_t kMostSteps = 8;
-constexpr int kBroadcastsAsNumPy = 7;  // before that opset attributes said whether, and along which axis
+// From this opset on; before it, attributes said whether an operand broadcasts, and along which axis.
+constexpr int kBroadcastsAsNumPy = 7;
 
 bool IsLowOrFloat32(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
 }
 
-// A bound of Clip, by the attribute or the constant input that has it; nothing if it is computed.
+// Returns a bound of Clip, which an attribute or a constant input states; nothing if the bound is computed at run time.
 std::optional<float> Bound(const Model& model, const Node& node, absl::string_view attribute, size_t port,
                            float fallback) {
   if (const std::optional<float> stated = GetFloat(node, attribute)) return stated;
@@ -36,7 +37,7 @@ std::optional<float> Bound(const Model& model, const Node& node, absl::string_vi
   return static_cast<float>(*constant);
 }
 
-// What an operator of one data input does to every element; nothing if that is no step.
+// Returns the epilogue step that computes an operator of one data input; nothing if no step does.
 using MakeStep = std::optional<EpilogueStep> (*)(const Model&, const Node&);
 
 template <EpilogueKind kind>
@@ -84,7 +85,7 @@ constexpr Activation kActivations[] = {
     {"Gelu", Plain<EpilogueKind::kGeluErf>, "com.microsoft"},
 };
 
-// Written-out activations, by the value that they apply to.
+// Activations written out as several nodes, by the value that they are applied to.
 using Patterns = absl::flat_hash_map<ValueId, Pattern>;
 
 Patterns FindPatterns(const Model& model) {
@@ -181,7 +182,7 @@ class EpilogueFinder {
     return false;
   }
 
-  // A sum or a product with something that has no larger shape.
+  // Adds a step for a sum or a product with an operand whose rank is not larger.
   bool AddArithmetic(Fusion& fusion, const Node& node, size_t port) const {
     const bool adds = node.Has(Role::kAdds) && !node.Has(Role::kSubtracts), multiplies = node.Has(Role::kMultiplies);
     if ((!adds && !multiplies) || node.inputs.size() != 2) return false;

@@ -1,7 +1,7 @@
-// What products of matrices and convolutions do to their results before they store them.
+// Finds epilogues: nodes that a matrix product or a convolution applies to its result before it stores it.
 //
 //   c = Conv (x, W)   s = Add (c, r)   y = Relu (s)      one Conv, epilogue add(r), relu
-//   h = MatMul (x, W) b = Add (h, bias) y = Gelu (b), written out       one MatMul, epilogue add(bias), gelu
+//   h = MatMul (x, W) b = Add (h, bias) y = Gelu (b), written out     one MatMul, epilogue add(bias), gelu
 #ifndef AMP_RUNTIME_PLAN_FIND_EPILOGUES_H_
 #define AMP_RUNTIME_PLAN_FIND_EPILOGUES_H_
 

@@ -18,7 +18,8 @@
 namespace amp {
 namespace {
 
-// Whether what the node reads is there and has types that its schema allows together: else it fails, and has to.
+// Whether the node's inputs are present and their types satisfy its schema. If not, the node has to fail when it runs,
+// so that it must not be fused.
 bool HasValidTypes(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.schema == nullptr) return false;
@@ -46,13 +47,13 @@ bool MayJoin(const Model& model, const FusedNodes& taken, const std::vector<Node
 
 bool IsLoopFloatOf(const Model& model, ValueId value) { return IsLoopFloat(model.value(value).dtype); }
 
-// The Cast from one float type to another that `id` is, with its value and result.
+// Whether the node is a Cast from one float type to another.
 bool IsFloatCast(const Model& model, NodeId id) {
   return id != kNone && IsPlainCast(model, id) && IsLoopFloatOf(model, model.node(id).Input(0)) &&
          IsLoopFloatOf(model, model.node(id).Output(0));
 }
 
-// A cast that widens what the unit reads joins it, if the unit alone reads what it gives.
+// Adds to the unit the cast that widens its first input, if the unit alone reads the cast's result.
 void AbsorbCastAhead(const Model& model, const FusedNodes& taken, Fusion& unit) {
   ValueId& x = unit.operands[0];
   const NodeId cast = model.value(x).producer;
@@ -67,7 +68,7 @@ void AbsorbCastAhead(const Model& model, const FusedNodes& taken, Fusion& unit) 
   x = model.node(cast).Input(0);
 }
 
-// A cast that is the only reader of the result joins.
+// Adds to the unit a cast that is the only reader of its result.
 void AbsorbCastBehind(const Model& model, const FusedNodes& taken, Fusion& unit) {
   const auto& uses = model.value(unit.result).uses;
   if (uses.size() != 1 || uses[0].IsGraphOutput()) return;
@@ -111,7 +112,7 @@ bool IsTransposition(const Model& model, const FusedNodes& taken, NodeId id, Gra
   return PatternSearch(model).Is(id, "Transpose");
 }
 
-// A transposition of queries, keys or values joins the unit, if that alone reads what it gives, and once.
+// Adds to the unit a transposition of queries, keys or values, if the unit alone reads its result, and reads it once.
 void AbsorbTransposition(const Model& model, const FusedNodes& taken, size_t port, Fusion& unit, AttentionUnit& form) {
   ValueId& operand = unit.operands[port];
   const NodeId transpose = model.value(operand).producer;
@@ -131,7 +132,7 @@ void AbsorbTranspositionBehind(const Model& model, const FusedNodes& taken, Fusi
   unit.result = model.node(uses[0].node).Output(0);
 }
 
-// Queries, keys, values and result have one type, and masks are of a type that belongs to their kind.
+// Whether queries, keys, values and result have one type, and each mask has a type that fits its kind.
 bool HaveTypesOfAttention(const Model& model, const Pattern& pattern, ValueId result) {
   const DType dtype = model.value(result).dtype;
   if (!IsLoopFloat(dtype)) return false;
@@ -180,7 +181,7 @@ void FindAttention(const Model& model, const AttentionRule& rule, FusedNodes& ta
 }
 
 void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions) {
-  // A group norm may have a norm inside.
+  // Group norms come first, as a group norm may contain a norm.
   for (const auto recognise : {RecogniseGroupNorm, RecogniseNorm, RecogniseSoftmax}) {
     for (const NodeId id : model.AllNodes()) {
       if (taken[id]) continue;

@@ -1,13 +1,16 @@
-// Operators that a model writes out as many small nodes, and that one kernel computes.
+// Finds units: operators that a model writes out as many small nodes, and that one kernel computes.
 //
-//   h = Cast (x16)   d = h - ReduceMean (h) ... y = d / Sqrt (v + eps) * scale   y16 = Cast (y)      LayerNorm (x16, scale)
+//   h = Cast (x16)   d = h - ReduceMean (h) ... y = d / Sqrt (v + eps) * scale   y16 = Cast (y)
+//       becomes LayerNorm (x16, scale)
 //
-//   t = Transpose (k)   s = MatMul (q, t) * 0.125   p = Softmax (s + m)   y = MatMul (p, v)              Attention (q, k, v, m)
+//   t = Transpose (k)   s = MatMul (q, t) * 0.125   p = Softmax (s + m)   y = MatMul (p, v)
+//       becomes Attention (q, k, v, m)
 //
-//   h = Cast (x16)   y = ReduceSum (h)                                                                   ReduceSum (x16)
+//   h = Cast (x16)   y = ReduceSum (h)
+//       becomes ReduceSum (x16)
 //
-// What is recognised is ir/patterns'. Casts around a norm and transpositions around attention join where nobody else
-// reads what they give.
+// The patterns are recognised by ir/patterns. A unit also takes in casts around a norm and transpositions around
+// attention if nobody else reads their results.
 #ifndef AMP_RUNTIME_PLAN_FIND_UNITS_H_
 #define AMP_RUNTIME_PLAN_FIND_UNITS_H_
 
@@ -22,26 +25,27 @@
 
 namespace amp {
 
-// A kernel for attention, and whether it may take a unit whose inputs have these types.
+// A kernel for attention, and a function that says whether it may take a unit whose inputs have these types.
 struct AttentionRule {
   const KernelRow& row;
   bool (*may_take)(const AttentionUnit& unit, absl::Span<const DType> types);
 };
 
-// Scaled products of queries and keys, their softmax, and the product of that with values. Appends as FindNorms does.
+// Finds attention: scaled products of queries and keys, their softmax, and its product with values. Appends as
+// FindNorms does.
 void FindAttention(const Model& model, const AttentionRule& rule, FusedNodes& taken, std::vector<Fusion>& fusions);
 
-// The row for a kind of pattern; null where there is none.
+// Returns the kernel row for a kind of pattern; null if there is none.
 using FindPatternRow = const KernelRow* (*)(PatternKind kind);
 
-// Layer norms, RMS norms, instance norms, group norms, softmax and its logarithm. Appends fusions of nodes that are in
-// none yet. REQUIRES: types are inferred.
+// Finds layer norms, RMS norms, instance norms, group norms, softmax and log-softmax. Appends fusions of nodes that are
+// in no fusion yet. REQUIRES: types are inferred.
 void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
-// The row of a reduction that may read a narrower type than its node does; null for other operators.
+// Returns the kernel row of a reduction that can read a narrower type than its node does; null for other operators.
 using FindOperatorRow = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type);
 
-// Reductions with the cast ahead of them, whose result is never made. Appends as FindNorms does.
+// Fuses a reduction with the cast of its input, so that the cast's result is never made. Appends as FindNorms does.
 void FindReductions(const Model& model, FindOperatorRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 }  // namespace amp

@@ -20,7 +20,7 @@ bool IsGivenBackAlone(const Model& model, ValueId value) {
          });
 }
 
-// A node with all that the operator takes and gives.
+// Whether the node has all inputs and outputs that the operator can have, and its outputs are read by nobody else.
 bool MayJoin(const Model& model, const OptimizerUnit& unit, const Node& node) {
   return node.inputs.size() == unit.num_inputs && node.outputs.size() == unit.num_outputs &&
          std::none_of(node.inputs.begin(), node.inputs.end(), [](ValueId input) { return input == kNone; }) &&
@@ -28,7 +28,7 @@ bool MayJoin(const Model& model, const OptimizerUnit& unit, const Node& node) {
                      [&](ValueId output) { return IsGivenBackAlone(model, output); });
 }
 
-// The same for nodes of one unit, which one launch can step.
+// Returns a key that is equal for nodes that may join one unit, which one launch computes.
 std::string KeyOf(const OptimizerUnit& unit, const Node& node) {
   std::string key = absl::StrCat(node.op_type(), " ", node.graph.index());
   if (unit.is_conditional) absl::StrAppend(&key, " ", node.inputs[0].index());

@@ -1,8 +1,8 @@
-// Folds what normalises a batch by constants into the convolution or product ahead of it.
+// Folds batch norms with constant statistics into the convolution or product ahead of them.
 //
 //   c = Conv (x, W)   y = BatchNormalization (c, ...)    =>   y = Conv (x, W', y_bias)
 //
-// The weights are computed in float64 and rounded once. What cannot be folded stays.
+// The weights are computed in float64 and rounded once. Norms that cannot be folded stay.
 #ifndef AMP_RUNTIME_PLAN_FOLD_BATCH_NORMS_H_
 #define AMP_RUNTIME_PLAN_FOLD_BATCH_NORMS_H_
 

@@ -28,7 +28,7 @@ class ConstantFolder {
  public:
   ConstantFolder(const Model& model, Program& program) : model_(model), program_(program) {}
 
-  // Whether the instruction's results are constants now.
+  // Computes the instruction if its inputs are constants; returns whether its results are constants now.
   bool Fold(const Instruction& instruction) {
     if (!MayFold(instruction)) return false;
     std::vector<const Datum*> inputs;

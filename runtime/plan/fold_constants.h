@@ -1,9 +1,9 @@
-// Computes once, when a session is made, what depends on constants alone.
+// Computes, once when a session is made, the values that depend on constants alone.
 //
-//   t = Transpose (W)   y = MatMul (x, t)      =>   y = MatMul (x, t'), t' a constant, and packed as such
+//   t = Transpose (W)   y = MatMul (x, t)      =>   y = MatMul (x, t'); t' is a constant, and is packed as one
 //
-// Left alone: what draws random numbers, has bodies, fails, gives something that is no tensor, or is much larger than
-// what it is made of.
+// An instruction is left alone if it draws random numbers, has bodies, fails, gives a value that is no tensor, or gives
+// much more data than it reads (more than 4 times the bytes of its inputs plus 1 MiB).
 #ifndef AMP_RUNTIME_PLAN_FOLD_CONSTANTS_H_
 #define AMP_RUNTIME_PLAN_FOLD_CONSTANTS_H_
 
@@ -12,7 +12,7 @@
 
 namespace amp {
 
-// Takes the instructions out and makes their results constants. REQUIRES: instructions are in order, one per node.
+// Removes the folded instructions and makes their results constants. REQUIRES: instructions are in order, one per node.
 void FoldConstants(const Model& model, Program& program);
 
 }  // namespace amp

@@ -34,7 +34,8 @@ FusionRules ProcessorFusionRules() {
           .chains = ChainRows()};
 }
 
-// The most nodes first: a product with an epilogue may be part of an attention, an element-wise node of anything.
+// Kinds with many nodes are found first: a product with an epilogue may be part of an attention, and an element-wise
+// node may be part of any kind.
 std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>& are_run,
                                 const SessionOptions& options, const FusionRules& rules) {
   FusedNodes taken(model.num_nodes(), false);

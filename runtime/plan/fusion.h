@@ -1,4 +1,4 @@
-// Nodes that one kernel may compute together; plan/fuse.h says which kinds there are.
+// Groups of nodes that one kernel may compute together; plan/fuse.h lists the kinds.
 #ifndef AMP_RUNTIME_PLAN_FUSION_H_
 #define AMP_RUNTIME_PLAN_FUSION_H_
 
@@ -12,12 +12,12 @@
 namespace amp {
 
 struct Fusion {
-  std::vector<NodeId> nodes;  // the first is what has the epilogue; of a unit the last gives the result
+  std::vector<NodeId> nodes;  // the first one has the epilogue; in a unit, the last one gives the result
   Epilogue epilogue = {};
-  std::vector<ValueId> operands = {};  // what the epilogue reads, behind the inputs of the first node; a unit's inputs
+  std::vector<ValueId> operands = {};  // of the epilogue, behind the first node's inputs; or a unit's inputs
   ValueId result = kNone;
-  std::vector<ValueId> results = {};  // instead, of a unit with several
-  // Of a unit, which kernels of its own compute: they find there what they have to know of the nodes.
+  std::vector<ValueId> results = {};  // used instead of `result` by units with several results
+  // For a unit: the kernels that compute it, and the state that tells them about its nodes.
   std::vector<const KernelRow*> rows = {};
   std::unique_ptr<KernelState> form = nullptr;
 

@@ -1,4 +1,4 @@
-// Which kernels compute several nodes together: the processor's, or those of a device.
+// The kernels that compute several nodes together: the processor's, or a device's.
 #ifndef AMP_RUNTIME_PLAN_FUSION_RULES_H_
 #define AMP_RUNTIME_PLAN_FUSION_RULES_H_
 
@@ -11,13 +11,13 @@
 namespace amp {
 
 struct FusionRules {
-  // Whether a product or convolution with such a row among its own may have an epilogue; null: all may.
+  // Whether a product or convolution may have an epilogue if `row` is one of its kernels; null: all may have one.
   bool (*takes_epilogue)(const KernelRow& row) = nullptr;
   AttentionRule attention;
   FindPatternRow find_norm = nullptr;
   FindOperatorRow find_reduction = nullptr;
   std::vector<const KernelRow*> chains = {};
-  FindUpdateUnit find_update = nullptr;  // null: steps of optimizers run one by one
+  FindUpdateUnit find_update = nullptr;  // null: optimizer steps run one by one
 };
 
 FusionRules ProcessorFusionRules();

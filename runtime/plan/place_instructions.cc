@@ -17,7 +17,7 @@ class ShapeArithmetic {
   ShapeArithmetic(const Model& model, const Program& program)
       : model_(model), program_(program), is_of_shapes_(model.num_values(), false) {}
 
-  // Whether the instruction is part of it. REQUIRES: those before it have been looked at.
+  // Whether the instruction is shape arithmetic. REQUIRES: the instructions before it have been asked about.
   bool Includes(const Instruction& instruction) {
     const Node& node = model_.node(instruction.node);
     const bool includes = node.Has(Role::kReadsShape) || (ReadsShapes(instruction) && GivesLittle(instruction));
@@ -28,7 +28,7 @@ class ShapeArithmetic {
   }
 
  private:
-  // At least one of them, and constants besides.
+  // Whether the instruction reads at least one result of shape arithmetic, and otherwise only constants.
   bool ReadsShapes(const Instruction& instruction) const {
     bool reads = false;
     for (const ValueId input : instruction.inputs) {
@@ -39,7 +39,7 @@ class ShapeArithmetic {
     return reads && model_.node(instruction.node).bodies.empty();
   }
 
-  // Integers, or a list of numbers: floats of a higher rank are data.
+  // Whether each result is of integers or has at most one axis. Floats of a higher rank are data.
   bool GivesLittle(const Instruction& instruction) const {
     return std::all_of(instruction.outputs.begin(), instruction.outputs.end(), [&](ValueId output) {
       if (output == kNone || !MayBeData(model_.value(output).dtype)) return true;
@@ -53,10 +53,10 @@ class ShapeArithmetic {
   IdVector<ValueId, bool> is_of_shapes_;
 };
 
-// What is fused is arithmetic where all its parts are.
+// Marks the instruction if it runs on the processor. A fused instruction does if all its parts do.
 void Place(ShapeArithmetic& arithmetic, Instruction& instruction) {
-  bool is_included = instruction.parts.empty() ? arithmetic.Includes(instruction) : true;
-  for (Instruction& part : instruction.parts) {
+  bool is_included = instruction.unfused.empty() ? arithmetic.Includes(instruction) : true;
+  for (Instruction& part : instruction.unfused) {
     Place(arithmetic, part);
     is_included = is_included && part.why_on_host != nullptr;
   }

@@ -1,9 +1,9 @@
-// Which nodes the processor runs although there is a device with a kernel for them: arithmetic with shapes.
+// Finds the nodes that run on the processor although a device has a kernel for them: arithmetic with shapes.
 //
 //   s = Shape (x)   n = Gather (s, 0)   m = Mul (n, 2)   y = Reshape (x, m)
 //
-// Shape looks at no element of x, wherever that is, and what is made of its result is a handful of integers that the
-// processor needs: Gather and Mul run there, and nothing is copied.
+// Shape reads no element of x, wherever x lies, and the values computed from its result are a few integers that the
+// processor needs anyway. Gather and Mul therefore run on the processor, and nothing is copied.
 #ifndef AMP_RUNTIME_PLAN_PLACE_INSTRUCTIONS_H_
 #define AMP_RUNTIME_PLAN_PLACE_INSTRUCTIONS_H_
 
@@ -12,7 +12,7 @@
 
 namespace amp {
 
-// Says why, in each such instruction. Whether a kernel of the device takes the others is seen when they run.
+// Sets why_on_host in each such instruction. Whether the device has a kernel for the others is known when they run.
 // REQUIRES: types are inferred.
 void PlaceInstructions(const Model& model, Program& program);
 

@@ -38,14 +38,15 @@ absl::Status LoadConstants(const Model& model, Program& program) {
 
 bool IsConstant(const Program& program, ValueId id) { return id != kNone && !program.constants[id].IsEmpty(); }
 
-// The node of `graph` that `node` is, or in whose bodies it lies.
+// Returns the node of `graph` that is `node` or owns the body in which `node` lies, however deep.
 NodeId OwnerWithin(const Model& model, NodeId node, GraphId graph) {
   while (model.node(node).graph != graph) node = model.graph(model.node(node).graph).owner;
   return node;
 }
 
-// Position of a graph's last node, by IdVector, that reads the value, directly or from within a body; nothing where the
-// graph itself gives the value to whoever runs it, or where nobody reads it.
+// Returns the position in its graph of the last node that reads the value, directly or from within a body, or of the
+// value's producer if nobody reads it. Returns nothing if the graph itself outputs the value to its caller, or if there
+// is neither a reader nor a producer.
 std::optional<size_t> LastReader(const Model& model, ValueId id, const IdVector<NodeId, size_t>& position) {
   const Value& value = model.value(id);
   std::optional<size_t> last;
@@ -74,7 +75,7 @@ void FindFrees(const Model& model, Program& program) {
   for (const auto& block : program.blocks) {
     for (size_t i = 0; i < block.size(); ++i) {
       position[block[i].node] = i;
-      for (const Instruction& part : block[i].parts) position[part.node] = i;
+      for (const Instruction& part : block[i].unfused) position[part.node] = i;
     }
   }
   for (const ValueId id : model.AllValues()) {
@@ -86,7 +87,7 @@ void FindFrees(const Model& model, Program& program) {
   }
 }
 
-// Values in order, so that one of many is found in few steps.
+// Sorted values, for searching in logarithmic time.
 class SortedValues {
  public:
   explicit SortedValues(const std::vector<ValueId>& values) : values_(values.begin(), values.end()) {
@@ -102,7 +103,7 @@ class SortedValues {
   absl::InlinedVector<ValueId, 8> values_;
 };
 
-// What the instruction's kernels may know of its inputs.
+// Tells the instruction's kernels, through its site, which inputs are constants and which are read for the last time.
 void DescribeInputs(const Program& program, Instruction& instruction) {
   const SortedValues inputs(instruction.inputs), frees(instruction.frees), last_reads(instruction.last_reads);
   for (const ValueId input : instruction.inputs) {
@@ -113,10 +114,10 @@ void DescribeInputs(const Program& program, Instruction& instruction) {
     instruction.site->last_uses.push_back(dies);
     instruction.site->last_reads.push_back(dies || (comes_once && last_reads.Has(input)));
   }
-  for (Instruction& part : instruction.parts) DescribeInputs(program, part);
+  for (Instruction& part : instruction.unfused) DescribeInputs(program, part);
 }
 
-// "(float32[2,n], absent, unknown)": as far as inference knows.
+// Returns "(float32[2,n], absent, unknown)", as far as inference knows the types.
 std::string InputTypesText(const Model& model, const Node& node) {
   constexpr size_t kShown = 8;
   std::vector<std::string> types;
@@ -131,7 +132,7 @@ std::string AdviceText(const Model& model, const Node& node) {
   return IsPrivateLayout(node.domain()) ? absl::StrCat("; ", DescribePrivateLayout(model)) : "";
 }
 
-// "no kernel for Gate-3 of (float32[2,n], absent)".
+// Returns "no kernel for Gate-3 of (float32[2,n], absent)" as an error.
 absl::Status NoKernel(const Model& model, NodeId id, absl::string_view results = "") {
   return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
                     InputTypesText(model, model.node(id)), results, AdviceText(model, model.node(id)));
@@ -147,8 +148,8 @@ bool HoldsAny(const Model& model, const std::vector<ValueId>& values, PortSet po
   return false;
 }
 
-// Of the rows, which agree on what none of them takes. What a body of an If, a Loop or a Scan may not come to is left to the
-// run.
+// Fails if a row refuses the node's element types; all rows of an operator agree on these. Nodes in bodies are not
+// checked, as a body of an If, a Loop or a Scan may never run: there, the run fails.
 absl::Status CheckTypes(const Model& model, const Instruction& instruction) {
   const Node& node = model.node(instruction.node);
   if (node.graph != kMainGraph || CopiesElements(model, instruction.node)) return absl::OkStatus();
@@ -172,45 +173,47 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   return instruction;
 }
 
-Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
+Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> unfused) {
   Instruction unit{.node = fusion.nodes.back(),
                    .is_unit = true,
                    .inputs = fusion.operands,
                    .outputs = fusion.results.empty() ? std::vector{fusion.result} : fusion.results,
                    .kernels = fusion.rows,
-                   .parts = std::move(parts)};
+                   .unfused = std::move(unfused)};
   const absl::MutexLock lock(&unit.site->mutex);
   unit.site->states.push_back(std::move(fusion.form));
   return unit;
 }
 
-Instruction MakeFused(Fusion& fusion, std::vector<Instruction> parts) {
-  if (fusion.IsUnit()) return MakeUnit(fusion, std::move(parts));
-  const Instruction& first =
-      *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
+Instruction MakeFused(Fusion& fusion, std::vector<Instruction> unfused) {
+  if (fusion.IsUnit()) return MakeUnit(fusion, std::move(unfused));
+  const Instruction& first = *std::find_if(unfused.begin(), unfused.end(),
+                                           [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
   fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
-  // What a device has kernels for stays there: one by one, where none takes them together.
+  // A product or convolution for which a device has kernels stays on the device: if none of them takes the epilogue,
+  // its nodes run there one by one.
   const auto runs_on_device = [](const KernelRow* row) { return row->runs_on_device; };
   const bool is_of_device = std::any_of(first.kernels.begin(), first.kernels.end(), runs_on_device);
   std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
                [=](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == is_of_device; });
   fused.site->epilogue = fusion.epilogue;
-  fused.parts = std::move(parts);
+  fused.unfused = std::move(unfused);
   return fused;
 }
 
-// Puts the fusions in the places of their last nodes, where all that they read is there.
+// Puts each fusion at the position of its last node, where all its inputs exist.
 void Fuse(const Model& model, std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
   IdVector<NodeId, bool> is_there(model.num_nodes(), false);
   for (const Instruction& instruction : block) is_there[instruction.node] = true;
   IdVector<NodeId, Fusion*> fusion_of(model.num_nodes(), nullptr);
   for (Fusion& fusion : fusions) {
     const NodeId wanted = fusion.IsUnit() ? fusion.nodes.back() : fusion.nodes.front();
-    if (!is_there[wanted]) continue;  // it is of another graph, or a constant
+    if (!is_there[wanted]) continue;  // the node is in another graph, or its result is a constant
     for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
   }
-  absl::flat_hash_map<const Fusion*, size_t> num_parts;  // constants are none
+  // Number of a fusion's nodes in this block; constants do not count.
+  absl::flat_hash_map<const Fusion*, size_t> num_parts;
   for (const Instruction& instruction : block) ++num_parts[fusion_of[instruction.node]];
   absl::flat_hash_map<const Fusion*, std::vector<Instruction>> parts;
   std::vector<Instruction> fused;
@@ -239,7 +242,7 @@ std::string InstructionText(const Model& model, const Instruction& instruction) 
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* const row = instruction.site->row;
   if (!instruction.is_unit || row == nullptr) return OperatorText(model, instruction.node);
-  return absl::StrCat(row->op_type, " of ", instruction.parts.size());
+  return absl::StrCat(row->op_type, " of ", instruction.unfused.size());
 }
 
 std::string Describe(const Model& model, NodeId node) {

@@ -1,10 +1,10 @@
-// A model made ready to run: the instructions of every graph in order, and the constants.
+// A model prepared to run: the instructions of every graph in order, and the constants.
 //
 //   main   MatMul w x -> h    Relu h -> y, frees h     If c -> z
 //   then   ...
 //
-// Values of all graphs have one id space, so that one frame holds those of the main graph and of the bodies that run
-// within it; a body runs to its end before it runs again.
+// The values of all graphs share one id space, so one frame holds the values of the main graph and of the bodies that
+// run within it. A body must finish before it runs again.
 #ifndef AMP_RUNTIME_PLAN_PROGRAM_H_
 #define AMP_RUNTIME_PLAN_PROGRAM_H_
 
@@ -21,47 +21,50 @@
 
 namespace amp {
 
-// A node, or several that one kernel computes: the first of them with what the others do to its result as an epilogue,
-// or a unit, whose node is the last of them.
+// A node, or several nodes that one kernel computes: either a node with the nodes behind it as an epilogue, or a unit,
+// whose `node` is its last one.
 struct Instruction {
   NodeId node;
   bool is_unit = false;
-  std::vector<ValueId> inputs = {}, outputs = {};  // kNone where absent; the node's, then the epilogue's operands
-  std::vector<const KernelRow*> kernels = {};      // best first
+  // Values, kNone where absent. `inputs` holds the inputs of the node, then the operands of the epilogue.
+  std::vector<ValueId> inputs = {}, outputs = {};
+  std::vector<const KernelRow*> kernels = {};  // best first
   std::shared_ptr<KernelSite> site = std::make_shared<KernelSite>();
-  std::vector<ValueId> frees = {};       // what nobody reads after it
-  std::vector<ValueId> last_reads = {};  // the same of constants, in whose places callers may have put others
-  const char* why_on_host = nullptr;     // why no kernel for a device is to run it; null: one may
-  std::vector<Instruction> parts = {};  // of a fused one: the nodes in order, for when no kernel takes them all at once
+  std::vector<ValueId> frees = {};       // values that nobody reads after this instruction
+  std::vector<ValueId> last_reads = {};  // constants that nobody reads after it; callers may have overridden them
+  const char* why_on_host = nullptr;     // why no device kernel may run it; null: one may
+  // For a fused instruction: its nodes in order, which run one by one if no kernel takes them together.
+  std::vector<Instruction> unfused = {};
 };
 
 struct Program {
   IdVector<GraphId, std::vector<Instruction>> blocks;
-  IdVector<ValueId, Datum> constants;  // nothing for values that are none
+  IdVector<ValueId, Datum> constants;  // empty for values that are no constants
 };
 
-// Whether a kernel is needed that `find` does not have: constants need none.
+// Whether `find` lacks a kernel that the node needs. Constants need none.
 bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 
-// What `find` has for the node.
+// Returns the kernels that `find` has for the node.
 std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, FindKernels find);
 
-// An instruction for each node that is no constant. Errors: kDataLoss "gate: no kernel for my.domain::Gate-1 of
-// (float32[2,n], absent)", also where the main graph gives a node element types that its rows refuse; reading constants.
-// `has_device`: otherwise rows for devices are left out.
+// Makes an instruction for each node that is no constant. Without `has_device`, rows for devices are left out. Errors:
+// kDataLoss "gate: no kernel for my.domain::Gate-1 of (float32[2,n], absent)", also if a node of the main graph has
+// element types that its rows refuse; errors of reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find, bool has_device);
-// By node, whether there is an instruction for it: there is none for constants.
+// Whether each node has an instruction; constants have none.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
-// What the constants take that the model states, in initializers and nodes: not those that are computed of them.
+// Returns the bytes of the constants that the model states, in initializers and Constant nodes. Constants that were
+// computed from these do not count.
 int64_t StatedConstantBytes(const Model& model, const Program& program);
-// Puts fused instructions in the places of several, and finds out what is free when: after this, a program can run.
+// Replaces nodes by fused instructions, and finds when each value can be freed. After this, the program can run.
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program);
 
-// "my.domain::Gate-1", "MatMul-13": as escaped text.
+// Returns "my.domain::Gate-1", "MatMul-13", as escaped text.
 std::string OperatorText(const Model& model, NodeId node);
-// The same, and "LayerNorm of 7" for a unit that ran as one.
+// Returns OperatorText, or "LayerNorm of 7" for a unit of 7 nodes that has run as one.
 std::string InstructionText(const Model& model, const Instruction& instruction);
-// "MatMul#0 (MatMul-13)": for messages.
+// Returns "MatMul#0 (MatMul-13)", for messages.
 std::string Describe(const Model& model, NodeId node);
 
 }  // namespace amp

@@ -13,7 +13,7 @@ namespace {
 bool IsLow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
 bool CanOnlyBeWidened(const Model& model, const Instruction& instruction) {
-  return instruction.parts.empty() &&
+  return instruction.unfused.empty() &&
          std::all_of(instruction.kernels.begin(), instruction.kernels.end(),
                      [&](const KernelRow* row) { return IsWidened(model, instruction, *row); });
 }

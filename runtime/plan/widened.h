@@ -1,7 +1,9 @@
-// Nodes whose 16-bit results a reference kernel computes in float64: what amp-run --explain counts, and --strict refuses.
+// Finds nodes whose 16-bit results a reference kernel computes in float64. amp-run --explain counts them, and --strict
+// refuses them.
 //
-//   y = Sin (x)      float16: widened, as there is no other kernel of it
-//   y = Relu (x)     float16: not, by the loops; z = Reshape (x, s): not, as elements are moved alone
+//   y = Sin (x)          float16: widened, as there is no other kernel for it
+//   y = Relu (x)         float16: not widened, as the loops have a kernel
+//   z = Reshape (x, s)   float16: not widened, as it only copies elements
 #ifndef AMP_RUNTIME_PLAN_WIDENED_H_
 #define AMP_RUNTIME_PLAN_WIDENED_H_
 
@@ -16,17 +18,18 @@ namespace amp {
 
 // Whether a result is float16 or bfloat16.
 bool HasLowResult(const Model& model, const Instruction& instruction);
-// Whether the node computes: it does not just copy elements, or have a body compute them.
+// Whether the node itself computes: it neither only copies elements nor leaves the computing to a body.
 bool Computes(const Model& model, NodeId node);
-// Whether the row computes such a result in float64.
+// Whether the row computes a 16-bit result in float64.
 bool IsWidened(const Model& model, const Instruction& instruction, const KernelRow& row);
-// "loops: no vectors": why the rows ahead did not take the inputs; that there is none, where that is empty.
+// Returns why the rows ahead did not take the inputs ("loops: no vectors"); if that is empty, says that there is no
+// such row.
 std::string WhyWidened(absl::string_view why_not_better);
 
-// kDataLoss: such a node where that is not wanted.
+// Returns the error (kDataLoss) for such a node where --strict refuses it.
 absl::Status WidenedError(absl::string_view why_not_better);
-// The same with the node, for the first one of the main graph that only such rows could run; of others, and of bodies,
-// which may not run, a run tells.
+// Returns that error with the node's name for the first instruction of the main graph that only such rows could run.
+// Other cases, and nodes in bodies, which may never run, are found by the run.
 absl::Status RefuseWidened(const Model& model, const Program& program);
 
 }  // namespace amp

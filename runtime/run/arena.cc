@@ -10,16 +10,19 @@ namespace amp {
 namespace {
 
 constexpr size_t kMaxPlans = 64;
-constexpr size_t kMaxBlocks = 20'000;      // of a plan: making one takes the square of that
-constexpr size_t kMaxAllBlocks = 100'000;  // of all plans
-constexpr size_t kSlack = 4;               // where shapes are always new, a block has a quarter more than was needed
-constexpr size_t kMostApart = 2;           // plans' bytes that a block without a plan may need, for the gaps
+constexpr size_t kMaxBlocks = 20'000;      // per plan: making a plan takes time quadratic in its number of blocks
+constexpr size_t kMaxAllBlocks = 100'000;  // of all plans of an arena together
+// Where shapes are always new, the arena's memory gets a quarter more bytes than the run needed.
+constexpr size_t kSlack = 4;
+// A run without a plan leaves gaps: memory for it grows to at most so many times the bytes of the largest plan.
+constexpr size_t kMostApart = 2;
 
 size_t RoundedUp(size_t size_bytes, size_t alignment) { return (size_bytes + alignment - 1) / alignment * alignment; }
 
 bool AreAliveTogether(const ArenaBlock& a, const ArenaBlock& b) { return a.born < b.died && b.born < a.died; }
 
-// The lowest place between `placed`, sorted by offset, that nothing alive at the block's time takes.
+// Returns the lowest offset at which the block overlaps no block of `placed` (sorted by offset) that is alive while it
+// is.
 size_t LowestOffset(const std::vector<ArenaBlock*>& placed, const ArenaBlock& block, size_t alignment) {
   size_t offset = 0;
   for (const ArenaBlock* other : placed) {
@@ -65,7 +68,7 @@ size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks, size_t alignment)
   return largest;
 }
 
-// ---- a block without a plan ------------------------------------------------------------------------------------------
+// ---- a block without a plan -----------------------------------------------------------------------------------------
 
 FreeRanges::FreeRanges(size_t size_bytes) {
   if (size_bytes > 0) sizes_[0] = size_bytes;
@@ -98,13 +101,13 @@ void FreeRanges::Give(size_t offset, size_t size_bytes) {
   }
   try {
     sizes_[offset] = size_bytes;
-  } catch (const std::bad_alloc&) {  // tensors give ranges back as they go: this one is used no more in this run
+  } catch (const std::bad_alloc&) {  // called as tensors are freed: the range stays unused in this run
   }
 }
 
 // ---- a run ----------------------------------------------------------------------------------------------------------
 
-// The last used ones go first; that of the run stays.
+// Drops the least recently used plans first. The first plan of the list, the current run's, always stays.
 void Arena::ForgetPlans() {
   size_t blocks = 0;
   for (const Plan& plan : plans_) blocks += plan.blocks.size();
@@ -116,7 +119,7 @@ void Arena::ForgetPlans() {
 
 void Arena::Grow(size_t size_bytes) {
   if (size_bytes <= memory_bytes_) return;
-  memory_.reset();  // before the larger one is asked for
+  memory_.reset();  // the old memory is freed before more is requested
   memory_ = AllocateBelow(size_bytes);
   memory_bytes_ = memory_ == nullptr ? 0 : size_bytes;
   for (Plan& each : plans_) each.number = ++last_number_;
@@ -137,13 +140,13 @@ void Arena::StartRun(const std::vector<int64_t>& key) {
     Grow(plan_->size_bytes);
   } else if (needed_bytes_ > memory_bytes_) {
     Grow(RoundedUp(needed_bytes_ + needed_bytes_ / kSlack, alignment()));
-    Grow(needed_bytes_);  // where that was too much
+    Grow(needed_bytes_);  // if there is no memory for the slack
   }
   follows_plan_ = plan_->is_ready && plan_->size_bytes <= memory_bytes_;
   if (!plan_->is_ready) notes_ = std::make_shared<Notes>(Notes{.blocks = {}, .free = FreeRanges(memory_bytes_)});
 }
 
-// Makes the plan of what was noted.
+// Makes the plan from the record of the run.
 void Arena::MakePlan() {
   const size_t most_beside_bytes = notes_->most_beside_bytes;
   plan_->blocks = std::move(notes_->blocks);
@@ -162,11 +165,11 @@ void Arena::EndRun() {
   } else if (notes_->blocks.size() < kMaxBlocks) {
     try {
       MakePlan();
-    } catch (const std::bad_alloc&) {  // the next run is noted again
+    } catch (const std::bad_alloc&) {  // the next run is recorded again
     }
   }
   notes_.reset();
-  if (memory_.use_count() > 1) {  // what outlives the run holds it
+  if (memory_.use_count() > 1) {  // tensors that outlive the run hold it
     memory_.reset();
     memory_bytes_ = 0;
   }
@@ -277,7 +280,7 @@ void ArenaPool::Return(std::unique_ptr<Arena> arena) {
   const absl::MutexLock lock(&mutex_);
   try {
     idle_.push_back(std::move(arena));
-  } catch (const std::bad_alloc&) {  // the next run makes one of its own
+  } catch (const std::bad_alloc&) {  // the next run makes an arena of its own
   }
 }
 

@@ -32,8 +32,8 @@ absl::Status CheckTensor(const Model& model, ValueId input, const Tensor& tensor
   return absl::OkStatus();
 }
 
-// Complains of the first tensor in `datum` that is none, or whose dimensions its layout does not suit.
-// A run turns those that lie channels last, but for what is in a sequence.
+// Returns an error for the first tensor in `datum` that Tensor::Of failed to make, or whose layout is neither row-major
+// nor one that a run can convert. Channels-last tensors can be converted unless they are elements of a sequence.
 absl::Status CheckSound(const Datum& datum, bool is_in_sequence = false) {
   if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
     AMP_RETURN_IF_ERROR(tensor->status());
@@ -53,7 +53,7 @@ absl::Status CheckSound(const Datum& datum, bool is_in_sequence = false) {
   return absl::OkStatus();
 }
 
-// "" where the datum is of the type, else what was expected and found. Shapes are not looked at.
+// Returns "" if the datum is of the type, else what was expected and found. Ignores shapes.
 std::string Misfit(const ValueType& type, const Datum& datum) {
   const std::string found = absl::StrCat(", found ", datum.TypeText());
   switch (type.kind) {

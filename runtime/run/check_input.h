@@ -1,4 +1,4 @@
-// What callers give as an input of a model.
+// Checks a value that a caller passes as an input of a model.
 #ifndef AMP_RUNTIME_RUN_CHECK_INPUT_H_
 #define AMP_RUNTIME_RUN_CHECK_INPUT_H_
 
@@ -8,8 +8,9 @@
 
 namespace amp {
 
-// kInvalidArgument where `datum` is of another type than the model states for `input`, with the elements of sequences, or
-// a tensor of another shape or order of elements, or one that Tensor::Of could not make.
+// Returns kInvalidArgument if `datum` (or an element of a sequence in it) does not have the type that the model
+// declares for `input`, or if it is a tensor of another shape, of a layout that a run cannot convert, or one that
+// Tensor::Of could not make.
 absl::Status CheckInput(const Model& model, ValueId input, const Datum& datum);
 
 }  // namespace amp

@@ -16,7 +16,7 @@
 namespace amp {
 namespace {
 
-// Inputs that the schema requires, as far as their number does not vary.
+// Checks that the inputs that the schema requires are there. Variadic inputs are not checked.
 absl::Status CheckPresent(const Node& node, const KernelContext& context) {
   if (node.schema == nullptr) return absl::OkStatus();
   const auto& ports = node.schema->inputs();
@@ -28,8 +28,9 @@ absl::Status CheckPresent(const Node& node, const KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Whether what a unit reads has the types that its nodes were recognised by. Those of several results are recognised by
-// their operators alone, and their rows look at the types, where inference may know none.
+// Whether the inputs of a unit have the element types by which its nodes were recognised as a unit. Units with several
+// results are recognised by operators alone: their inputs' types may be unknown to inference, and their kernels check
+// them.
 bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
   const bool may_be_unknown = unit.outputs.size() > 1;
   for (size_t i = 0; i < unit.inputs.size(); ++i) {
@@ -48,7 +49,7 @@ absl::Status CheckInputs(const Model& model, const Instruction& instruction, con
 
 void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& refusals) {
   const std::string refusal = absl::StrCat(row.family, ": ", reason);
-  if (absl::EndsWith(refusals, refusal)) return;  // of a row for another layout
+  if (absl::EndsWith(refusals, refusal)) return;  // a row for another layout has said it already
   absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", refusal);
 }
 
@@ -136,7 +137,7 @@ absl::Status Execution::TryRow(const Instruction& instruction, const KernelRow& 
 }
 
 absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context) {
-  std::string refusals;  // those of the rows so far
+  std::string refusals;  // reasons of the rows tried so far, "family: reason; ..."
   const int64_t copies_before = frame_.num_copies();
   for (const KernelRow* row : instruction.kernels) {
     absl::Status status = TryRow(instruction, *row, refusals, inputs, context);
@@ -150,7 +151,8 @@ absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Inpu
   return Refused(refusals);
 }
 
-// A kernel may take a sequence apart that one value alone has: these have two.
+// A kernel may modify a sequence in place if it holds the only reference. The copies returned here are second
+// references to the input sequences that later instructions read.
 std::vector<Datum> Execution::SequencesNeededLater(const Instruction& instruction) const {
   std::vector<Datum> needed;
   for (size_t port = 0; port < instruction.inputs.size(); ++port) {
@@ -169,11 +171,11 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);
   absl::Status status = CheckInputs(model_, instruction, context);
-  // Observers see what is inside a fusion, too.
-  if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = Refusal("observed");
+  // Observers are told the values inside a fusion, too, so its nodes run one by one.
+  if (status.ok() && observer_ != nullptr && !instruction.unfused.empty()) status = Refusal("observed");
   if (status.ok()) status = RunFirstThatApplies(instruction, inputs, context);
-  if (IsRefusal(status) && !instruction.parts.empty()) {
-    AMP_RETURN_IF_ERROR(RunAll(instruction.parts));
+  if (IsRefusal(status) && !instruction.unfused.empty()) {
+    AMP_RETURN_IF_ERROR(RunAll(instruction.unfused));
   } else if (IsRefusal(status)) {
     return ModelError(Describe(model_, instruction.node), ": no kernel takes the inputs (", status.message(), ")");
   } else if (!status.ok()) {

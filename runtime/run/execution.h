@@ -1,7 +1,7 @@
 // One run of a program: the values that are alive, and the instructions one after another.
 //
-// As it stands it runs on the processor. What is virtual is the door to runtime/device_run, where a derived class also
-// uses the memory and the kernels of a device.
+// This class runs on the processor. Its virtual functions are the interface to runtime/device_run, where a derived
+// class also uses the memory and the kernels of a device.
 #ifndef AMP_RUNTIME_RUN_EXECUTION_H_
 #define AMP_RUNTIME_RUN_EXECUTION_H_
 
@@ -27,34 +27,34 @@ class Execution : public BodyRunner {
 
   size_t NumInputs(GraphId body) const override { return model_.graph(body).inputs.size(); }
   absl::StatusOr<std::vector<Datum>> Run(GraphId graph, std::vector<Datum> inputs) override;
-  // Calls it with every value that is computed or given, when it is.
+  // Calls `observer` with every value as soon as it is given or computed.
   void Observe(const ValueObserver* observer) { observer_ = observer; }
-  // Appends when each instruction ran, those of bodies before the one that they belong to.
+  // Appends the time of each instruction to `timings`; instructions of a body come before the one that owns the body.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
  protected:
   using Inputs = absl::InlinedVector<const Datum*, 6>;
 
-  // ---- the door
+  // ---- overridden for a device
   // Runs the instructions of a graph.
   virtual absl::Status RunBlock(GraphId graph) { return RunAll(program_.blocks[graph]); }
-  // Runs an instruction, with all that is to be noted of it.
+  // Runs one instruction, and records its time if asked to.
   virtual absl::Status RunOne(const Instruction& instruction);
-  // Runs one row. `refusals`: those of the rows before it, as text. Errors: a refusal; those of the row.
+  // Runs one kernel row. `refusals`: the reasons of the rows tried before. Errors: a refusal; the kernel's own.
   virtual absl::Status TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view refusals,
                               Inputs& inputs, KernelContext& context);
-  // Brings the inputs into the memory and the order of elements that the row takes.
+  // Brings the inputs into the memory and the layout that the row takes.
   virtual absl::Status BringInputs(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   virtual absl::Status StartRow(const Instruction& instruction, const KernelRow& row, Inputs& inputs,
                                 KernelContext& context);
-  // Waits for all that was started.
+  // Waits until all work that was started is done.
   virtual absl::Status Finish() { return absl::OkStatus(); }
-  // The values of a graph's outputs.
+  // Returns the values of a graph's outputs.
   virtual absl::StatusOr<std::vector<Datum>> TakeOutputs(GraphId graph);
 
-  // ---- for both
+  // ---- used on the processor and on a device
   absl::Status RunNode(const Instruction& instruction);
-  // Gives the value the order of elements that all kernels know.
+  // Converts the value to the row-major layout, which all kernels take.
   absl::Status MakeRowMajor(ValueId value);
 
   const Model& model_;

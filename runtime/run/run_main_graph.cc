@@ -8,10 +8,10 @@
 namespace amp {
 namespace {
 
-// Copies to the heap what lies in the arena.
+// Copies the tensors of `datum` that lie in the arena to the heap.
 absl::Status MoveOut(const Arena& arena, Datum& datum) {
   if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
-    const bool is_own = tensor->dtype() == DType::kString || !tensor->IsOnHost();  // or left on a device, in its place
+    const bool is_own = tensor->dtype() == DType::kString || !tensor->IsOnHost();  // or left in the device's memory
     if (is_own || !arena.Owns(tensor->data())) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor->dtype(), tensor->dims()));
     std::copy(tensor->bytes().begin(), tensor->bytes().end(), copy.mutable_bytes().begin());

@@ -1,4 +1,4 @@
-// A run of a session's main graph, from inputs to outputs that its caller keeps.
+// Runs a session's main graph and returns outputs that the caller may keep.
 #ifndef AMP_RUNTIME_RUN_RUN_MAIN_GRAPH_H_
 #define AMP_RUNTIME_RUN_RUN_MAIN_GRAPH_H_
 
@@ -15,20 +15,21 @@
 
 namespace amp {
 
-// All must outlive the run.
+// The arguments of one run. All references must outlive the run.
 struct MainCall {
   const Model& model;
   const Program& program;
   RunResources& resources;
-  const Arena& arena;  // of the processor's memory, which outputs must not lie in when the run is over
+  const Arena& arena;  // in the processor's memory; outputs are moved out of it at the end of the run
   const RunOptions& options;
-  std::vector<Datum> inputs;  // of the main graph, in order, defaults included
+  std::vector<Datum> inputs;  // one for each input of the main graph, in order, defaults filled in
 };
 
-// What the sizes of a run's tensors depend on, as far as that is known.
+// Returns the ranks and dimensions of the input tensors, on which the sizes of a run's tensors depend (-1: not a
+// tensor).
 std::vector<int64_t> ShapeKey(const std::vector<Datum>& inputs);
 
-// Errors: those of Execution::Run; kResourceExhausted, no memory for outputs.
+// Errors: those of Execution::Run; kResourceExhausted if there is no memory for the outputs.
 absl::StatusOr<std::vector<Datum>> RunMainGraph(Execution& execution, MainCall& call);
 
 }  // namespace amp

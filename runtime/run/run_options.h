@@ -1,4 +1,4 @@
-// What a caller may ask of one run, and what it is told of it. Part of the public header, tools/library/amp.h.
+// The options of one run, and what it reports. Part of the public header, tools/library/amp.h.
 #ifndef AMP_RUNTIME_RUN_RUN_OPTIONS_H_
 #define AMP_RUNTIME_RUN_RUN_OPTIONS_H_
 
@@ -18,10 +18,11 @@ namespace amp {
 
 using ValueId = Id<struct ValueTag>;
 
-// Is told every value that a run computes or is given, as soon as it is; the id is the session's model's.
+// A function that is called with every value of a run as soon as it is given or computed. The id is one of the
+// session's model.
 using ValueObserver = std::function<void(ValueId, const Datum&)>;
 
-// When an instruction of a run began, on a clock of any origin, and how long it took.
+// When an instruction of a run began, on a clock with an arbitrary origin, and how long it took.
 struct InstructionTiming {
   Id<struct NodeTag> node;
   std::chrono::nanoseconds start, duration;
@@ -29,21 +30,22 @@ struct InstructionTiming {
 
 using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
-// What a run does besides.
+// The options of one run.
 struct RunOptions {
   const ValueObserver* observer = nullptr;
-  std::vector<InstructionTiming>* timings = nullptr;  // appended to
-  std::optional<uint64_t> seed = std::nullopt;        // of this run, instead of the session's
-  // By output: a tensor in the memory of the session's device. The output is copied into it, at the end of the run, and
-  // given as that tensor, so that it never goes to the processor. Inputs may lie in the same tensors: a step of training
-  // writes the next state where the present one is. Kernels that can write there at once, where nobody reads the input any
-  // more: then a run that fails behind them, which its message says, has lost the input.
-  const NamedDatums* places = nullptr;
-  // Outputs with a place that are given where the processor sees them, all the same.
+  std::vector<InstructionTiming>* timings = nullptr;  // times are appended; null: none
+  std::optional<uint64_t> seed = std::nullopt;        // of this run; nothing: the session's
+  // Output buffers by the output's name: tensors in the memory of the session's device. At the end of the run each of
+  // these outputs is copied into its buffer and returned as that tensor, so that it is never copied to the processor.
+  // Inputs may lie in the same tensors: a training step overwrites the present state with the next one. A kernel may
+  // write to a buffer directly once nobody reads the input in it any more. If the run fails after that, the input is
+  // lost, and the error message says so.
+  const NamedDatums* output_buffers = nullptr;
+  // Outputs that have an output buffer but are returned in the processor's memory nevertheless.
   const absl::flat_hash_set<std::string>* shown = nullptr;
 };
 
-// What a run copied between the processor's memory and a device's: to it, and from it.
+// How many values a run copied from the processor's memory to a device's (in) and back (out), and their bytes.
 struct CopyCounts {
   int64_t in = 0, in_bytes = 0, out = 0, out_bytes = 0;
 };

@@ -1,4 +1,4 @@
-// What a session with a device has of it: the only way from a session to runtime/device_run.
+// A session's interface to its device: the only way from a session to runtime/device_run.
 #ifndef AMP_RUNTIME_RUN_SESSION_DEVICE_H_
 #define AMP_RUNTIME_RUN_SESSION_DEVICE_H_
 
@@ -24,29 +24,29 @@ class SessionDevice {
 
   virtual std::string name() const = 0;
 
-  // ---- the plan
-  // All kernels, the device's before those of the processor.
+  // ---- planning
+  // Finds all kernels, the device's before the processor's.
   virtual FindKernels kernels() const = 0;
   virtual FusionRules fusion_rules() const = 0;
 
-  // ---- runs
+  // ---- running
   // Whether the tensor's elements lie in the device's memory.
   virtual bool Has(const Tensor& tensor) const = 0;
-  // The outputs of the main graph. Errors: those of Session::Run; kCancelled: what the device recorded cannot be replayed,
-  // and nothing has happened: the run has to begin once more.
+  // Runs the main graph and returns its outputs. Errors: those of Session::Run; kCancelled if the captured graph cannot
+  // be replayed: nothing has happened yet, and the caller must run again.
   virtual absl::StatusOr<std::vector<Datum>> Run(MainCall call) = 0;
-  // Of the last run that succeeded.
+  // Figures of the last run that succeeded: copies, and bytes of memory.
   virtual CopyCounts LastCopies() const = 0;
   virtual size_t ActivationBytes() const = 0;
   virtual size_t LargestLiveBytes() const = 0;
   virtual int64_t ConstantBytes() const = 0;
 
-  // Gives back the memory of runs, and what `others` let go, while nothing is recorded on the device. Nothing runs after
-  // this.
+  // Frees the memory of runs, and calls `others` to free more, at a time when nothing is being captured on the device.
+  // Nothing may run after this.
   virtual void Release(absl::FunctionRef<void()> others) = 0;
 };
 
-// Of the options, `device` and `replay` matter. REQUIRES: options.device is not null.
+// Uses `device` and `replay` of the options. REQUIRES: options.device is not null.
 std::unique_ptr<SessionDevice> MakeSessionDevice(const SessionOptions& options);
 
 }  // namespace amp

@@ -11,7 +11,8 @@ namespace amp {
 
 struct ValueDifference {
   std::string misfit;  // why nothing can be compared: other types or shapes; else empty
-  // Of floats, over the elements that are finite in both: || found - expected || / || expected ||, and the largest.
+  // For floats, over the elements that are finite in both: || found - expected || / || expected ||, and the largest
+  // |found - expected|.
   double relative_error = 0, largest_error = 0;
   double cosine = 1;           // between the two; 1 where either is zero everywhere
   int64_t new_non_finite = 0;  // elements that are not finite in one alone, or otherwise in the other

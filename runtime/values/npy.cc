@@ -52,7 +52,7 @@ std::optional<std::string> CodeOfType(DType dtype) {
   return std::nullopt;
 }
 
-// What follows "'key':" in the header's dictionary.
+// Returns the rest of the header behind "'key':"; empty if the key is missing.
 absl::string_view After(absl::string_view header, absl::string_view key) {
   const size_t at = header.find(absl::StrCat("'", key, "'"));
   if (at == absl::string_view::npos) return "";
@@ -159,7 +159,7 @@ void AppendUtf8(uint32_t code, std::string& text) {
   if (code >= 0x80) append(0x80 | (code & 0x3f));
 }
 
-// Of four bytes for each character; zeros at the end are none.
+// Converts UTF-32 to UTF-8. Zeros at the end are padding.
 absl::StatusOr<std::string> TextOfCharacters(absl::string_view bytes) {
   constexpr uint32_t kFirstSurrogate = 0xd800, kLastSurrogate = 0xdfff, kLast = 0x10ffff;
   std::vector<uint32_t> codes(bytes.size() / sizeof(uint32_t));

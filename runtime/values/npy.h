@@ -19,11 +19,12 @@
 
 namespace amp {
 
-// Little-endian numbers, truth values and complex numbers, in rows or in columns; two bytes of no type ('<V2') are
-// bfloat16, as ml_dtypes writes it. Strings of Unicode ('<U5'), without the zeros at their ends. Errors: kInvalidArgument for anything else, kResourceExhausted.
+// Parses little-endian numbers, truth values and complex numbers, in rows or in columns. Two bytes of no type ('<V2')
+// are bfloat16, as ml_dtypes writes it. Strings of Unicode ('<U5') lose the zeros at their ends. Errors:
+// kInvalidArgument for anything else, kResourceExhausted.
 absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
 
-// bfloat16 and smaller floats as float32, integers below 8 bits as 8 bits, strings as Unicode ('<U5').
+// Writes bfloat16 and smaller floats as float32, integers below 8 bits as 8 bits, strings as Unicode ('<U5').
 // Errors: kInvalidArgument for strings that are no UTF-8.
 absl::StatusOr<std::string> NpyBytes(const Tensor& tensor);
 
@@ -32,8 +33,9 @@ bool IsPipe(const std::string& path);
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
-// In the archive's order, ".npy" taken off the names. Errors: kUnavailable (no such file), kInvalidArgument (no archive,
-// or an array that ParseNpy refuses, which is named), kResourceExhausted. All of a pipe is read into memory first.
+// Reads all arrays in the archive's order, with ".npy" taken off the names. A pipe is read into memory first. Errors:
+// kUnavailable (no such file), kInvalidArgument (no archive; an array that ParseNpy refuses, with its name),
+// kResourceExhausted.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
 // Says by its position whether an array is wanted. It is given the names of all arrays before any is unpacked, so that

@@ -28,7 +28,7 @@ struct Discard {
 template <typename T>
 using Owned = std::unique_ptr<T, Discard>;
 
-// What keeps an entry from being read.
+// The reason why an entry cannot be read, as the end of a message.
 const char* FaultOf(const zip_error_t& error) {
   switch (error.zip_err) {
     case ZIP_ER_COMPNOTSUPP:
@@ -130,8 +130,8 @@ absl::StatusOr<Owned<zip_t>> OpenFile(const std::string& path) {
   return error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ ? NoFile() : NoArchive();
 }
 
-// The directory of an archive stands at its end, so that a pipe has to be read to its end first. REQUIRES: `bytes` stays
-// as it is while the archive is read.
+// Reads a pipe to its end, where an archive has its directory, and opens the archive. REQUIRES: `bytes` stays as it is
+// while the archive is read.
 absl::StatusOr<Owned<zip_t>> OpenPipe(const std::string& path, std::string& bytes) {
   std::ifstream in(path, std::ios::binary);
   bytes.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());

@@ -38,7 +38,7 @@ size_t RowOf(double a, double b) {
                      : static_cast<uint64_t>(q) - static_cast<uint64_t>(p));
 }
 
-// Of two 16-bit types bfloat16 is the coarser.
+// Returns the type with fewer bits of precision: of two 16-bit types that is bfloat16.
 DType Coarser(DType a, DType b) {
   if (a == DType::kBfloat16 || b == DType::kBfloat16) return DType::kBfloat16;
   return ElementBytes(a) <= ElementBytes(b) ? a : b;

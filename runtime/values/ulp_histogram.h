@@ -1,5 +1,4 @@
-// How many representable numbers lie between what one model gives and what another does: errors in units that mean the
-// same for large and small numbers.
+// Differences of two models' outputs in units in the last place (ulp), which mean the same for large and small numbers.
 #ifndef AMP_RUNTIME_VALUES_ULP_HISTOGRAM_H_
 #define AMP_RUNTIME_VALUES_ULP_HISTOGRAM_H_
 
@@ -25,8 +24,8 @@ struct UlpHistogram {
   static std::string RowText(size_t row);
 };
 
-// Of two float tensors of equal shape (float16, bfloat16, float32, float64); unit is kUndefined for all others.
-// `computed_in`: a type that they came through, where that is narrower than their own.
+// Counts the differences of two float tensors of equal shape (float16, bfloat16, float32, float64); for all others the
+// unit is kUndefined. `computed_in`: a narrower type that the values were computed in, if there is one.
 UlpHistogram CountUlps(const Datum& expected, const Datum& found, DType computed_in = DType::kUndefined);
 
 }  // namespace amp

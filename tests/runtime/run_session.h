@@ -47,10 +47,10 @@ inline void AppendKernels(const std::vector<Instruction>& instructions, std::vec
     }
     if (row != nullptr) {
       kernels.push_back(absl::StrCat(row->family, " ", row->op_type));
-    } else if (instruction.parts.empty()) {
+    } else if (instruction.unfused.empty()) {
       kernels.push_back("not run");
     } else {
-      AppendKernels(instruction.parts, kernels);
+      AppendKernels(instruction.unfused, kernels);
     }
   }
 }

@@ -39,7 +39,7 @@ bool AreKnown(absl::Span<const int64_t> dims) {
   return std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
 }
 
-// What an integer type holds, as far as float64 counts: that is what data become on their way.
+// The range of an integer type as float64, the type that data have on their way.
 struct WholeRange {
   double lowest = 0, highest = 0;
 };

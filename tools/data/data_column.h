@@ -31,7 +31,7 @@ struct FitOptions {
   ResizeMode resize = ResizeMode::kNone;
 };
 
-// What an input of a model wants.
+// The requirements of a model's input.
 struct InputType {
   std::string name;
   DType dtype = DType::kUndefined;
@@ -52,10 +52,10 @@ class DataColumn {
   int64_t num_samples() const { return data_.dim(0); }
   // "x: uint8[60000,28,28] as float32[n,784], scaled by 0.00392157"
   const std::string& description() const { return description_; }
-  // Of the elements as the file has them, or of the classes.
+  // Returns a hash of the elements as the file has them, or of the classes.
   uint64_t Hash() const;
-  // Where batches that are rows of the file, or bytes times the scale, can be made on the device, they will be, if there is
-  // room for the data: see DeviceRows; `description` says so. REQUIRES: the device outlives the column.
+  // From now on batches that are rows of the file, or bytes times the scale, are made on the device, if there is room
+  // for the data: see DeviceRows; `description` says so. REQUIRES: the device outlives the column.
   absl::Status MoveTo(Accelerator& device);
   // The samples of these rows, in this order; on a device, good until the next batch. REQUIRES: they are there.
   absl::StatusOr<Tensor> Batch(absl::Span<const int64_t> rows) const;

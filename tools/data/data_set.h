@@ -25,8 +25,9 @@ struct DataSetOptions {
 
 class DataSet {
  public:
-  // `inputs`: those that may be given, the labels left out; those that no node reads need no file, and a file for one
-  // is not read. Errors: kInvalidArgument, another input without a file, a file for no input, samples that do not fit, files of different numbers of samples or of none; those of ReadDataFile.
+  // `inputs`: those that may be given, without the labels. Inputs that no node reads need no file, and a file for one
+  // is not read. Errors: kInvalidArgument, another input without a file, a file for no input, samples that do not fit,
+  // files of different numbers of samples or of none; those of ReadDataFile.
   static absl::StatusOr<DataSet> Read(const NamedFiles& files, const std::vector<InputType>& inputs,
                                       const std::optional<InputType>& labels, LabelKind kind,
                                       const DataSetOptions& options);
@@ -39,8 +40,8 @@ class DataSet {
   std::string Fingerprint() const;
   // Labels are among them under their name.
   absl::StatusOr<NamedDatums> Batch(absl::Span<const int64_t> rows) const;
-  // Of a fixed batch: kInvalidArgument where a step would get another number of samples. `last`: of a last, smaller
-  // batch; 0: there is none.
+  // Checks a fixed batch. Errors: kInvalidArgument if a step would get another number of samples. `last`: the size of a
+  // last, smaller batch; 0: there is none.
   absl::Status CheckBatch(int64_t batch, int64_t last) const;
 
  private:
@@ -50,7 +51,7 @@ class DataSet {
   int64_t num_samples_ = 0;
 };
 
-// Of the session's inputs of that name.
+// Finds the session's input of that name.
 absl::StatusOr<InputType> FindInput(const Session& session, const std::string& name);
 
 }  // namespace amp

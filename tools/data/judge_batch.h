@@ -9,8 +9,8 @@
 
 namespace amp {
 
-// Of rows of scores [n, classes], those that have the largest at the label's class, the first of equal ones; labels are
-// int64 [n] or [n, classes], one of a row the largest. Nothing where shapes or types are others.
+// Counts the rows of scores [n, classes] whose largest score, the first of equal ones, is at the label's class. Labels
+// are int64 [n] or [n, classes], where a row's largest counts. Returns nothing for other shapes or types.
 std::optional<int64_t> CountRight(const Tensor& scores, const Tensor& labels);
 
 // The mean of log(sum(exp(scores))) - scores[label], of rows and labels as above.

@@ -114,7 +114,7 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
                     "': external data needs a path to be found by; see RewriteFile");
 }
 
-// What is in the file, where the model in memory has been edited. Keeps the warnings.
+// Loads the file again, if the model in memory has been edited. Keeps the warnings.
 absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOptions& read, LoadedFile edited) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));

@@ -8,16 +8,16 @@
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
 // variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
-// limits, 4 MiB at the largest. What this header, runtime/session.h, runtime/kernel/tensor.h and tools/library/trainer.h
-// declare is for callers, up to "internal" in them; everything else is internal.
+// limits, 4 MiB at the largest. What this header, runtime/session.h, runtime/kernel/tensor.h and
+// tools/library/trainer.h declare is for callers, up to "internal" in them; everything else is internal.
 //
 // Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
-// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kFailedPrecondition
-// (verify: the models differ), kInternal (a defect of this library); and whatever a callback of the caller's returns. Options are checked as the flags are: one
-// that is out of range, contradicts another or does not apply is kInvalidArgument, none is ignored. The message is one
-// line that names the place, what was expected and what was found; RewriteFile's begins with the file or the flag that
-// is at fault. A payload may come along, for programs that add words of their own: "amp/unknown-operator" (the name in
-// a list or a flag that no operator has).
+// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output),
+// kFailedPrecondition (verify: the models differ), kInternal (a defect of this library); and whatever a callback of the
+// caller's returns. Options are checked as the flags are: one that is out of range, contradicts another or does not
+// apply is kInvalidArgument, none is ignored. The message is one line that names the place, what was expected and what
+// was found; RewriteFile's begins with the file or the flag that is at fault. A payload may come along, for programs
+// that add words of their own: "amp/unknown-operator" (the name in a list or a flag that no operator has).
 //
 // Memory that runs out is kResourceExhausted ("out of memory"), and the host lives on, with two limits: a table of
 // Abseil's that could not grow frees what it never had when it is destroyed, and JSON values allocate when they are.

@@ -15,12 +15,12 @@
 
 namespace amp {
 
-// The input that an array of this name is of, or a part of; nothing where there is none. An input of the very name comes
-// first, then that of the longest name ahead of a "/".
+// Returns the input that an array of this name is, or is a part of; nothing if there is none. An input of exactly this
+// name comes first, then the one of the longest name ahead of a "/".
 std::optional<ValueId> InputOfArray(const Session& session, absl::string_view array);
 
-// Of arrays of one name the last counts. REQUIRES: each belongs to an input. Errors: kInvalidArgument, parts that are
-// missing or that the input's type has no place for, keys and values of a map that do not fit each other.
+// If several arrays have one name, the last counts. REQUIRES: each belongs to an input. Errors: kInvalidArgument, parts
+// that are missing or that the input's type has no place for, keys and values of a map that do not fit each other.
 absl::StatusOr<NamedDatums> AssembleInputs(const Session& session, NamedTensors arrays);
 
 }  // namespace amp

@@ -44,7 +44,7 @@ absl::Status CheckUndo(const RewriteOptions& options) {
   return UsageError("--policy float32 takes a rewrite back as a whole; ", flag, " does not apply to that");
 }
 
-// What can be seen beforehand, so that no model is written when what goes beside it cannot be.
+// Checks early whether files beside the model can be written, so that no model is written if they cannot.
 absl::Status CheckSideFile(const std::string& name, const std::string& file) {
   if (file.empty()) return absl::OkStatus();
   const std::string flag = absl::StrCat(name, ": ");

@@ -1,4 +1,4 @@
-// What options rule out by themselves, before any file is looked at: the same for the library and for the flags.
+// Checks options against each other before any file is looked at, in the same way for the library and for the flags.
 #ifndef AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_
 #define AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_
 
@@ -16,7 +16,7 @@ absl::Status CheckOptions(const RewriteOptions& options);
 absl::Status CheckOptionsForMemory(const RewriteOptions& options);
 absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
 
-// What a rewrite reads and writes. A new option that names a file is declared there.
+// The files that a rewrite reads and writes. A new option that names a file is declared there.
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
 
 }  // namespace amp

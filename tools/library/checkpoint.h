@@ -1,7 +1,7 @@
 // The file that a training run goes on from: an archive of arrays (.npz), which NumPy reads too.
 //
-//   state/dense_1.weight   float32[784,64]     every state of the step graph, by name
-//   amp.checkpoint         uint8[n]            JSON: {"version": 1, "step_graph": "9f3c21d07be85a16", "steps": 1200, ...}
+//   state/dense_1.weight   float32[784,64]   every state of the step graph, by name
+//   amp.checkpoint         uint8[n]          JSON: {"version": 1, "step_graph": "9f3c21d07be85a16", "steps": 1200, ...}
 //
 // Written through a temporary file, so that there is always a whole one. A file may come from anywhere: what is read is
 // checked.

@@ -52,7 +52,7 @@ struct FileUses {
 
 // The files that a model's weights are in. Known once it is loaded: check again then.
 void AddDataFiles(const std::string& flag, const ExternalData& external, FileUses& uses);
-// Those of a model that is loaded only later. A model that cannot be loaded adds none: loading will say why.
+// Adds the files of a model that is loaded later. A model that cannot be loaded adds none: loading will say why.
 void AddDataFilesOf(const std::string& flag, const std::string& model, const Limits& limits, FileUses& uses);
 
 // To be called before any work, and again when more files are known. Errors: kPermissionDenied, with the file and both

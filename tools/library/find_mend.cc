@@ -41,7 +41,7 @@ class Search {
     return mends_(nodes);
   }
 
-  // Of one node, two, four ... all; empty where none mends.
+  // Tries one node, two, four ... all; empty if none mends.
   absl::StatusOr<Nodes> ShortestBeginning() {
     for (size_t count = 1; !candidates_.empty(); count = std::min(count * 2, candidates_.size())) {
       Nodes beginning(candidates_.begin(), std::next(candidates_.begin(), static_cast<std::ptrdiff_t>(count)));
@@ -52,8 +52,8 @@ class Search {
     return Nodes();
   }
 
-  // Of `nodes`, which have been seen to mend together with `kept`, those that are needed: they have been seen to mend
-  // together with `kept` as well. is_open: `kept` has not been tried alone.
+  // Returns the nodes of `nodes` that are needed. REQUIRES: `nodes` mends together with `kept`, as the result does.
+  // is_open: `kept` has not been tried alone.
   absl::StatusOr<Nodes> Needed(const Nodes& kept, const Nodes& nodes, bool is_open) {  // NOLINT(misc-no-recursion)
     if (is_open) {
       AMP_ASSIGN_OR_RETURN(const bool is_enough, Mends(kept));

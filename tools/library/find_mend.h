@@ -20,8 +20,8 @@ struct Mend {
 };
 
 // Looks for few of `candidates`, likeliest first, that mend together: ever longer beginnings of the list until one
-// mends, then the part of it that is needed, by halves (QuickXplain: U. Junker, AAAI 2004), in at most `most_tries` tries,
-// at least one. Errors: those of `mends`.
+// mends, then the part of it that is needed, by halves (QuickXplain: U. Junker, AAAI 2004), in at most `most_tries`
+// tries, at least one. Errors: those of `mends`.
 absl::StatusOr<Mend> FindMend(const std::vector<std::string>& candidates, size_t most_tries, const MendTest& mends);
 
 }  // namespace amp

@@ -9,8 +9,8 @@
 namespace amp {
 namespace {
 
-// Names of a flag in other tools, in lower case without "-" and "_", and what to write in each program. nullptr: nothing
-// is known, or the program has the flag.
+// Names of a flag in other tools, in lower case without "-" and "_", and what to write in each program. nullptr:
+// nothing is known, or the program has the flag.
 struct ForeignFlag {
   const char* names;
   const char* rewrite;
@@ -31,8 +31,8 @@ constexpr char kReplaces[] =
     "an earlier result is replaced without a flag; write --force to replace files of another kind";
 constexpr char kDims[] = "write --dim NAME=N, or --dim INPUT:AXIS=N, with --random-inputs";
 
-// From onnxconverter-common, ONNX Runtime's tools and optimizer, Olive, NVIDIA's AutoCast, trtexec, Polygraphy, onnxsim,
-// Keras and PyTorch.
+// The flags of onnxconverter-common, ONNX Runtime's tools and optimizer, Olive, NVIDIA's AutoCast, trtexec, Polygraphy,
+// onnxsim, Keras and PyTorch.
 constexpr ForeignFlag kForeignFlags[] = {
     {"fp16 half float16 usefp16 tofp16 fptofp16 converttofp16 fp16quantize float16mode",
      "write --dtype float16, the default", kTypesAreTheModels, kTypesAreTheSteps},

@@ -9,12 +9,12 @@
 
 namespace amp {
 
-// What to write instead of a flag that `program` ("amp-run") does not have, as the end of an error message:
-// "; write --dtype float16, the default", "; it is a flag of amp-rewrite". "" where nobody is known to mean anything by
-// it. `flag` with its dashes; case, "-" and "_" do not matter. `program` may have the flag: the answer is of no use then.
+// Returns what to write instead of a flag that `program` ("amp-run") does not have, as the end of an error message: ";
+// write --dtype float16, the default", "; it is a flag of amp-rewrite"; "" if no tool is known to have the flag. `flag`
+// with its dashes; case, "-" and "_" do not matter. `program` may have the flag: the answer is of no use then.
 std::string HintForFlag(absl::string_view program, absl::string_view flag);
 
-// The same for a value that a flag does not take: HintForValue("--target", "gpu").
+// Returns a hint for a value that a flag does not take: HintForValue("--target", "gpu").
 std::string HintForValue(absl::string_view flag, absl::string_view value);
 
 }  // namespace amp

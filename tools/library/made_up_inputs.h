@@ -28,8 +28,8 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
 // The flags that size what is unknown: "--dim n=N --dim x:1=N"; empty where nothing is.
 std::string HowToSize(const Session& session, const RandomInputOptions& options);
 
-// What a run on made-up inputs ended with: where a node did not take them (kDataLoss) it is the inputs' fault
-// (kInvalidArgument), and told which dimensions there are, and how to give inputs ("--input NAME=FILE").
+// Explains the status of a run on made-up inputs. If a node refused them (kDataLoss), the inputs are at fault
+// (kInvalidArgument): the message then lists the dimensions and says how to give inputs ("--input NAME=FILE").
 absl::Status ExplainMadeUp(const absl::Status& status, const Session& session, const RandomInputOptions& options,
                            const std::string& how_to_give);
 

@@ -10,7 +10,7 @@
 
 namespace amp {
 
-// Of several names of one value the first is the one that is printed.
+// If a value has several names, the first one is printed.
 template <typename Enum>
 using EnumNames = std::vector<std::pair<std::string, Enum>>;
 
@@ -30,8 +30,9 @@ const EnumNames<Optimizer>& NamesOf(Optimizer);
 // printed or reported and where.
 std::vector<std::string> ChangedFlags(const RewriteOptions& options);
 
-// Of those the first that says what is to become low, without its value; "" for none. --policy and what it stands for
-// (--dtype, --weights, --keep-io) are left out, and so are --op-signature and --strict, which say what the model is.
+// Returns the first set flag that says what is to become low, without its value; "" if there is none. --policy and the
+// flags that it stands for (--dtype, --weights, --keep-io) are left out, and so are --op-signature and --strict, which
+// describe the model.
 std::string FirstDecidingFlag(const RewriteOptions& options);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// What a caller of Rewrite chooses and gets. Part of the public header, tools/library/amp.h.
+// Options and results of Rewrite. Part of the public header, tools/library/amp.h.
 #ifndef AMP_TOOLS_LIBRARY_REWRITE_OPTIONS_H_
 #define AMP_TOOLS_LIBRARY_REWRITE_OPTIONS_H_
 
@@ -20,8 +20,8 @@ struct RewriteSummary;
 
 // Where a rewrite is.
 struct Progress {
-  // "load", a stage (see stop_after), "write"; before each run on data "calibrate", "verify", and "mend" while nodes are
-  // sought whose denial makes the models agree.
+  // "load", a stage (see stop_after), "write"; before each run on data "calibrate", "verify", and "mend" while nodes
+  // are sought whose denial makes the models agree.
   std::string step;
   int64_t done = 0, total = 0;  // bytes of weights, while they are written; runs on data, or attempts; else 0
 };
@@ -42,7 +42,7 @@ struct TrainOptions {
   std::vector<std::string> trainable, freeze;  // globs over names of weights
   std::string head;                            // "TENSOR:dense=10"
   std::optional<int64_t> seed;                 // of the head
-  bool data_parallel = false;                  // gradients are averaged over the ranks of SessionOptions::reduction
+  bool data_parallel = false;                  // gradients are averaged over the ranks of SessionOptions::ranks
 
   std::string loss_scale;  // "dynamic", "none", "1024"
   std::optional<double> loss_scale_initial, loss_scale_growth, loss_scale_backoff, loss_scale_min, loss_scale_max;
@@ -93,9 +93,9 @@ struct RewriteOptions {
   bool keep_decomposed = false;  // norms that are written out stay so
   ScaleWeights scale_weights = ScaleWeights::kLowData;
   Functions functions = Functions::kInline;  // model-local ones
-  // Runs on data: archives of arrays named after the inputs (.npz), a sample each. What the float32 model's values reach
-  // on `calibration` decides what stays float32 (guard "observed"). With it `ranges` names a file that they are written
-  // to, without it one that they are read from instead.
+  // Archives of arrays named after the inputs (.npz), a sample each, to run the model on. The largest values of the
+  // float32 model on `calibration` decide what stays float32 (guard "observed"). With it `ranges` names a file that
+  // these are written to, without it a file that they are read from instead.
   std::vector<std::string> calibration;
   std::string ranges;
   // Both models are run, every 16-bit rounding applied, and nothing is written where an output differs by more than the
@@ -116,8 +116,8 @@ struct RewriteOptions {
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
   bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
-  // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An error ends the rewrite
-  // with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
+  // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An
+  // error ends the rewrite with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
   std::function<absl::Status(const Progress&)> on_progress;
 
   // Files only: Rewrite refuses what is set of these. No file that is read is ever written to.

@@ -1,4 +1,4 @@
-// What a rewrite learns from running models on data: --calibration, --ranges and --verify.
+// Runs models on data for a rewrite: --calibration, --ranges and --verify.
 #ifndef AMP_TOOLS_LIBRARY_RUN_ON_DATA_H_
 #define AMP_TOOLS_LIBRARY_RUN_ON_DATA_H_
 
@@ -18,7 +18,7 @@ namespace amp {
 // The model that is rewritten, as it was before: loaded anew, each time.
 using ModelLoader = std::function<absl::StatusOr<LoadedFile>()>;
 
-// What the model shows on the samples of options.calibration, or what options.ranges says that it has shown; null if
+// Returns the values observed on the samples of options.calibration, or those of the file options.ranges; null if
 // neither is asked for. A sample that gives NaN is a warning; with options.strict, an error. Errors: those of reading
 // samples, of running the model, of ReadRanges.
 absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const RewriteOptions& options,
@@ -33,8 +33,8 @@ struct RewrittenModel {
 // The rewrite with these nodes denied too.
 using DenyingRewrite = std::function<absl::StatusOr<RewrittenModel>(const std::vector<std::string>&)>;
 
-// REQUIRES: options.verify. The line that Verify (tools/library/verify_rewrite.h) gives; its errors, and those of reading
-// samples or making inputs up.
+// Returns the line of Verify (tools/library/verify_rewrite.h). Errors: those of Verify, of reading samples and of
+// making inputs up. REQUIRES: options.verify.
 absl::StatusOr<std::string> VerifyModel(const RewriteOptions& options, DType low, const ModelLoader& load,
                                         const Model& rewritten, std::shared_ptr<ExternalData> external,
                                         const DenyingRewrite& deny);

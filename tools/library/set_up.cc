@@ -28,7 +28,7 @@ DType LowTypeOn(const Target& target) { return target.bfloat16 > target.float16 
 
 constexpr absl::string_view kTargetExample = "cuda:8.0";
 
-// Of the same device, where the name says one.
+// Returns a hint at targets of the same device, if the name is that of one.
 std::string TargetHint(const std::string& found) {
   if (std::string hint = HintForValue("--target", found); !hint.empty()) return hint;
   std::vector<std::string> names = TargetNames(), of_device;

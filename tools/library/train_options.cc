@@ -44,7 +44,7 @@ class Lister {
   std::vector<TrainFlag> flags_;
 };
 
-// What a step graph alone has.
+// Options that step graphs alone have.
 void ListStepFlags(const TrainOptions& o, Lister& list) {
   list.Add("--logits", o.logits);
   list.Add("--labels", o.labels);
@@ -66,7 +66,7 @@ void ListStepFlags(const TrainOptions& o, Lister& list) {
   list.Add("--data-parallel", o.data_parallel);
 }
 
-// What says how a dynamic scale moves.
+// Options of how a dynamic scale moves.
 void ListRuleFlags(const TrainOptions& o, Lister& list) {
   list.Add("--loss-scale-interval", o.loss_scale_interval);
   list.Add("--loss-scale-growth", o.loss_scale_growth);

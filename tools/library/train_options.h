@@ -14,10 +14,10 @@ namespace amp {
 struct TrainFlag {
   std::string flag, value;  // value "" for a switch
 };
-// Those that are set, but for --train, in the order of --help.
+// The training flags that are set, in the order of --help; --train is left out.
 std::vector<TrainFlag> SetTrainFlags(const TrainOptions& options);
 
-// Of the combination with other options; kInvalidArgument.
+// Checks the combination with other options. Errors: kInvalidArgument.
 absl::Status CheckTrainOptions(const RewriteOptions& options);
 
 // REQUIRES: CheckTrainOptions passed, options.train.train. `compute`: the type that products are computed in.

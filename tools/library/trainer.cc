@@ -20,7 +20,7 @@
 #include "passes/train/step_metadata.h"
 #include "passes/undo/undo_rewrite.h"
 #include "runtime/device_run/use_device.h"
-#include "runtime/parallel/reduction.h"
+#include "runtime/parallel/rank_group.h"
 #include "runtime/plan/program.h"
 #include "tools/library/checkpoint.h"
 #include "tools/library/file_uses.h"
@@ -44,20 +44,20 @@ uint64_t SeedOfStep(uint64_t seed, int64_t step) {
 
 uint64_t SeedOfRank(const SessionOptions& options) {
   constexpr uint64_t kOdd = 0xd1342543de82ef95;
-  const int rank = options.reduction == nullptr ? 0 : options.reduction->rank();
+  const int rank = options.ranks == nullptr ? 0 : options.ranks->rank();
   return options.seed + kOdd * static_cast<uint64_t>(rank);
 }
 
 // A step that averages nothing would train every rank on its own.
 absl::Status CheckReduction(const Session& session, const SessionOptions& options) {
-  if (options.reduction == nullptr || options.reduction->size() == 1) return absl::OkStatus();
+  if (options.ranks == nullptr || options.ranks->size() == 1) return absl::OkStatus();
   const auto& block = session.program().blocks[kMainGraph];
   const bool averages = std::any_of(block.begin(), block.end(), [&](const Instruction& instruction) {
     return session.model().node(instruction.node).op_type() == kMeanOverRanks;
   });
   if (averages) return absl::OkStatus();
   return UsageError("expected a step graph made by amp-rewrite --train --data-parallel, as there are ",
-                    options.reduction->size(), " ranks; found one that does not average over ranks");
+                    options.ranks->size(), " ranks; found one that does not average over ranks");
 }
 
 absl::StatusOr<std::string> HashOf(const LoadedFile& file, const std::string& bytes) {
@@ -326,7 +326,7 @@ absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs) {
   }
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
                        c.session->Run(all, {.seed = SeedOfStep(SeedOfRank(c.options), c.num_steps),
-                                            .places = c.places.empty() ? nullptr : &c.places,
+                                            .output_buffers = c.places.empty() ? nullptr : &c.places,
                                             .shown = &c.shown}));
   TrainStep result;
   const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) -> absl::Status {
@@ -372,7 +372,7 @@ void Trainer::Content::SetLearningRate(float rate) {
   if (present.tensor()->IsOnHost()) {
     present = Datum(std::move(next));
   } else {
-    // What fails is told by the next step.
+    // The next step reports what fails here.
     CopyOnto(*options.device, next, *present.mutable_tensor()).IgnoreError();
   }
 }

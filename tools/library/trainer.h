@@ -7,10 +7,11 @@
 //   }
 //   AMP_RETURN_IF_ERROR(trainer->SaveWeights("trained.onnx", "forward.onnx"));
 //
-// The state: weights, what the optimizer keeps for each, running statistics, loss scale, counters. It moves from the
+// The state is the weights, the optimizer's slots, running statistics, loss scale and counters. It moves from the
 // outputs of a step to the inputs of the next without being copied, and a step that fails leaves it as it was. With a
-// device (SessionOptions::device) it stays in that one's memory, where each step overwrites it; after an error of the
-// device itself, or another one behind the optimizer, which the message says, it is lost. Not thread-safe; distinct trainers are independent. Part of the public header, tools/library/amp.h.
+// device (SessionOptions::device) it stays in the device's memory, where each step overwrites it. It is lost after an
+// error of the device itself, or one behind the optimizer, as the message then says. Not thread-safe; distinct trainers
+// are independent. Part of the public header, tools/library/amp.h.
 #ifndef AMP_TOOLS_LIBRARY_TRAINER_H_
 #define AMP_TOOLS_LIBRARY_TRAINER_H_
 
@@ -33,7 +34,7 @@ namespace amp {
 struct FileUses;
 struct StepDescription;
 
-// What a file that is there already may be replaced by: a file of its own kind (a model by a model), or anything.
+// Whether an existing file may be replaced by a file of its own kind alone (a model by a model), or by anything.
 enum class Overwrite { kSameKind, kAnyKind };
 
 struct TrainStep {
@@ -45,11 +46,12 @@ struct TrainStep {
 
 class Trainer {
  public:
-  // The options' seed is that of all steps together; each has random numbers of its own, also from nodes that state a
-  // seed; those of ranks differ, as their samples do. Errors: those of Session::Create; kInvalidArgument, a reduction for
-  // a step graph made without --data-parallel; kDataLoss, the model is no step graph, or says of itself what does not hold.
+  // The options' seed is for all steps together. Each step has random numbers of its own, also from nodes that state a
+  // seed; those of ranks differ, as their samples do. Errors: those of Session::Create; kInvalidArgument, a rank group
+  // for a step graph made without --data-parallel; kDataLoss, the model is no step graph, or its metadata do not fit
+  // it.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const std::string& path, const SessionOptions& options = {});
-  // Of a serialized ModelProto. External data cannot be resolved.
+  // Creates a trainer for a serialized ModelProto. External data cannot be resolved.
   static absl::StatusOr<std::unique_ptr<Trainer>> CreateFromBytes(std::string model,
                                                                   const SessionOptions& options = {});
   ~Trainer();
@@ -67,19 +69,19 @@ class Trainer {
   absl::Status SetState(const std::string& name, Tensor value);
 
   // Writes a model that has the trained weights and running statistics, atomically: `forward`, the one that the step
-  // graph was made of, or another that has initializers of the same names, types and shapes. Without one, what the step
-  // graph does up to the logits, taken back to float32 by the record that the step has of its rewrite. Errors: kDataLoss
-  // where `forward` lacks one, or where there is none and the step graph does the forward part as for training (Dropout,
-  // BatchNormalization), or its record does not fit it; those of saving; kPermissionDenied, where `path` is the
-  // step graph, its data or `forward`.
+  // graph was made of, or another that has initializers of the same names, types and shapes. Without one, the step
+  // graph's part up to the logits is written, taken back to float32 by the step's record of its rewrite. Errors:
+  // kDataLoss if `forward` lacks an initializer, or if it is not given and the step graph computes the forward part as
+  // for training (Dropout, BatchNormalization) or its record does not fit it; those of saving; kPermissionDenied if
+  // `path` is the step graph, its data or `forward`.
   absl::Status SaveWeights(const std::string& path, const std::string& forward = "",
                            Overwrite overwrite = Overwrite::kSameKind) const;
-  // The same as a session, for evaluation.
+  // Returns the model that SaveWeights would write, as a session, for evaluation.
   absl::StatusOr<std::unique_ptr<Session>> MakeForward(const std::string& forward = "") const;
 
-  // All that a trainer of the same step graph needs to go on from here and come to the same numbers, bit for bit, on the
-  // same machine with as many threads; `note` is kept with it. Written atomically: an archive of arrays (.npz). Errors:
-  // those of saving; kPermissionDenied, where `path` is the step graph or its data.
+  // Writes all that a trainer of the same step graph needs to go on from here and come to the same numbers, bit for
+  // bit, on the same machine with as many threads; `note` is kept with it. The file is written atomically, as an
+  // archive of arrays (.npz). Errors: those of saving; kPermissionDenied, where `path` is the step graph or its data.
   absl::Status SaveCheckpoint(const std::string& path, const std::string& note = "",
                               Overwrite overwrite = Overwrite::kSameKind) const;
   // Returns the note. Errors: kUnavailable; kInvalidArgument, no checkpoint or one of another step graph: then nothing
@@ -95,7 +97,7 @@ class Trainer {
   // SaveWeights, with what is worth a word: what could not be taken back to float32.
   absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward,
                                                        Overwrite overwrite) const;
-  // What the trainer reads, which no file may replace.
+  // The files that the trainer reads, which none may replace.
   const FileUses& files() const;
   const StepDescription& description() const;
   const Session& session() const;

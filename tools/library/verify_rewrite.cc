@@ -228,8 +228,8 @@ class Verifier {
     return divergences;
   }
 
-  // The nodes, likeliest first: that of the first value beyond the tolerance, the others beyond it, those within it, the
-  // larger the growth of the error the earlier.
+  // Returns the nodes, the likeliest first: that of the first value beyond the tolerance, then the others beyond it,
+  // then those within it; those whose error grows more come earlier.
   static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
     const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
     if (first != divergences.end()) std::rotate(divergences.begin(), first, std::next(first));
@@ -247,7 +247,7 @@ class Verifier {
     return nodes;
   }
 
-  // What is left of the error with these nodes denied; nothing where the model cannot be rewritten or run then.
+  // Returns the error with these nodes denied; nothing if the model cannot be rewritten or run then.
   std::optional<ValueDifference> Denying(const std::vector<std::string>& nodes) const {
     const absl::StatusOr<std::unique_ptr<Session>> session = task_.deny(nodes);
     if (!session.ok()) return std::nullopt;

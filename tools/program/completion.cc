@@ -75,7 +75,7 @@ std::vector<std::string> Spellings(const CLI::Option& option) {
   return names;
 }
 
-// Of ONNX and those with a built-in signature.
+// The operators of ONNX, and those with a built-in signature.
 std::vector<std::string> OperatorLabels() {
   std::vector<std::string> labels;
   for (const auto& [domain, operators] : KnownOperators(*OpSignatures::BuiltIn())) {

@@ -17,21 +17,22 @@ namespace amp {
 
 using DeviceOpener = std::function<absl::StatusOr<std::shared_ptr<Accelerator>>(int ordinal)>;
 
-// What is found where a program runs.
+// The devices of the machine that the program runs on.
 struct DeviceHost {
   DeviceOpener open = OpenCudaDevice;
   std::function<Hardware()> detect = [] { return UsableHardware(DetectHardware()); };
 };
 
-// Null without a number: the processor. Errors: those of the opener, with the flag: what cannot be used is an error, never
-// another device.
+// Opens the device of this number; null, the processor, without a number. Errors: those of the opener, with the flag. A
+// device that cannot be used is an error, never replaced by another.
 absl::StatusOr<std::shared_ptr<Accelerator>> OpenFlaggedDevice(std::optional<int> ordinal, const DeviceOpener& open);
 
 struct ChosenDevice {
   std::optional<int> ordinal;  // nothing: the processor
   std::string note;            // where auto took a GPU: "--device auto: cuda:0, NVIDIA H200"
 };
-// Of auto, what amp-rewrite --target auto names: for the model's 16-bit type or, without one, for that of --dtype auto.
+// Chooses the device. For auto it is what amp-rewrite --target auto names, for the model's 16-bit type or, without one,
+// for that of --dtype auto.
 ChosenDevice ChooseDevice(const DeviceChoice& choice, const DeviceHost& host, const std::string& model,
                           const Limits& limits);
 

@@ -20,7 +20,7 @@
 
 namespace amp {
 
-// Of --force, in all programs.
+// The help of --force, in all programs.
 inline constexpr char kForceHelp[] =
     "replace files of another kind than what is written there, too (a picture by a model)";
 

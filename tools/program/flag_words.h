@@ -26,10 +26,10 @@ using NamedFiles = std::vector<std::pair<std::string, std::string>>;  // name an
 // "NAME=FILE" each. Errors: kInvalidArgument, also for a name that comes twice.
 absl::StatusOr<NamedFiles> ReadNamedFiles(const std::string& flag, const std::vector<std::string>& texts);
 
-// Of --dim, "NAME=N" each: N from 0 on. Errors: kInvalidArgument, also for a name that comes twice.
+// Parses values of --dim, "NAME=N" each, N from 0 on. Errors: kInvalidArgument, also for a name that comes twice.
 absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts);
 
-// What --device says.
+// The value of --device.
 struct DeviceChoice {
   bool is_auto = false;        // what amp-rewrite --target auto takes
   std::optional<int> ordinal;  // the number of an NVIDIA GPU; nothing: the processor

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kExitCode = 5;
 
-// What the line names. The length is stored last, so that a thread that reads meanwhile sees a part of it at most.
+// The name in the line. The length is stored last, so that a thread that reads meanwhile sees a part of the name at
+// most.
 struct Name {
   std::array<char, 512> text = {};
   std::atomic<size_t> length = 0;

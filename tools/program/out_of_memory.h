@@ -1,4 +1,4 @@
-// How a program ends when memory has run out: what is not finished is removed, one line is said, and the exit code is 5.
+// Ends a program when memory has run out: unfinished files are removed, one line is printed, and the exit code is 5.
 //
 // Nothing is unwound. An exception would run destructors that cannot stand it: Abseil's hash tables state a new size
 // before they have the memory for it, so they would free what they never had, and JSON values allocate when they go.
@@ -14,8 +14,8 @@ namespace amp {
 // The line names this file from now on: "amp-run: error: FILE: out of memory ...". Escaped, and cut where it is long.
 void NameInOutOfMemory(absl::string_view file);
 
-// The next time that files are put in place, `file` is there, and only the last words are missing: from then on the line is
-// a warning, and the exit code 0.
+// From the next time that files are put in place on, `file` is there and only the last words are missing: running out
+// of memory is then a warning, with exit code 0.
 void WritesInOutOfMemory(absl::string_view file);
 
 // Whether this thread may leave now. Not while it changes several files together: whoever does takes them back.

@@ -1,4 +1,4 @@
-// What the phases of a program take, one after another, for --verbose.
+// Times of a program's phases, one after another, for --verbose.
 #ifndef AMP_TOOLS_PROGRAM_PHASE_TIMES_H_
 #define AMP_TOOLS_PROGRAM_PHASE_TIMES_H_
 

@@ -1,5 +1,5 @@
-// One line on the terminal that says what a program is at: "amp-run: run 3 of 12, 14 s". It appears when the program has
-// been at work for a second, is rewritten in place, and goes before anything else is printed.
+// One line on the terminal that shows progress: "amp-run: run 3 of 12, 14 s". It appears when the program has been at
+// work for a second, is rewritten in place, and goes before anything else is printed.
 #ifndef AMP_TOOLS_PROGRAM_PROGRESS_LINE_H_
 #define AMP_TOOLS_PROGRAM_PROGRESS_LINE_H_
 

@@ -1,12 +1,13 @@
-// What the programs allocate with; the library leaves that to its host. Linked into the programs alone.
+// The allocation functions of the programs. The library does not link them: allocation is its host's.
 //
-//   operator new            whoever gets no memory ends the program: tools/program/out_of_memory.h
-//   malloc and its kin      the same for blocks below kSmallBytes, which nobody can go on without: protobuf, OpenMP, libzip
-//                           and the loader ask for such. Tensors and other large ones get null, and say what they are for.
-//   pthread_create          OpenMP ends the process with words of its own where it gets no thread: ours come first
+//   operator new            a failure ends the program: tools/program/out_of_memory.h
+//   malloc and its kin      so does a failure of blocks below kSmallBytes, without which nobody can go on: protobuf,
+//                           OpenMP, libzip and the loader ask for such. Larger blocks, such as tensors, get null, and
+//                           their callers say what they are for.
+//   pthread_create          OpenMP ends the process with words of its own if it gets no thread: ours come first
 //
-// Each calls the next one in the order of the loader, so that an allocator that is preloaded still is the one in use. Not
-// with sanitizers, which replace the same functions (CMakeLists.txt), and only with glibc.
+// Each function calls the next one in the order of the loader, so that a preloaded allocator is still in use. They are
+// not linked with sanitizers, which replace the same functions (CMakeLists.txt), and only with glibc.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -22,7 +23,7 @@
 #define AMP_REPLACES __attribute__((visibility("default")))
 
 extern "C" {
-// What glibc has, whatever stands before it.
+// glibc's own functions, whatever replaces them.
 void* __libc_malloc(size_t size);                      // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(size_t count, size_t size);        // NOLINT(bugprone-reserved-identifier)
 void* __libc_realloc(void* memory, size_t size);       // NOLINT(bugprone-reserved-identifier)

@@ -1,4 +1,4 @@
-// What the main() functions share: standard streams that may be closed or full, signals, the stack.
+// The common part of the main() functions: standard streams that may be closed or full, signals, the stack.
 #ifndef AMP_TOOLS_PROGRAM_RUN_PROGRAM_H_
 #define AMP_TOOLS_PROGRAM_RUN_PROGRAM_H_
 

@@ -1,4 +1,4 @@
-// What a run of one of the programs comes to, as data, so that tests run programs in their own process.
+// The outcome of a run of a program as data, so that tests run programs in their own process.
 #ifndef AMP_TOOLS_PROGRAM_TOOL_OUTPUT_H_
 #define AMP_TOOLS_PROGRAM_TOOL_OUTPUT_H_
 
@@ -30,7 +30,7 @@ inline Printer CollectIn(ToolOutput& output) {
   };
 }
 
-// What a program talks through while it runs.
+// The streams that a program writes to while it runs.
 struct ToolStreams {
   Printer print;
   std::istream* requests = nullptr;  // stdin

@@ -1,4 +1,4 @@
-// What a device's libraries were fastest with, as a file, so that it is timed once and known from then on: --autotune FILE.
+// A file of the fastest algorithms of a device's libraries, so that they are timed once: --autotune FILE.
 //
 //   {"schema": 1, "choices": {"cublasLt 130100 NVIDIA H200 9.0 1 512 512 ...": "QgAAAAAAAAAB..."}}
 //
@@ -30,7 +30,7 @@ class TuningFile {
   // For Accelerator::UseChoices; as long as this lives.
   const device::Choices& choices() const { return choices_; }
   size_t num_added() const;
-  // What was in the file and is not used, since the last call: a line each.
+  // Lines on entries of the file that are not used, since the last call.
   std::vector<std::string> TakeWarnings();
   // Writes what is new, beside what is in the file by now; where nothing is, nothing. Errors: as above, and of writing.
   absl::Status Save();

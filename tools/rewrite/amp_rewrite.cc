@@ -30,7 +30,7 @@ void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, s
   }
 }
 
-// What was asked for beside the model. It is printed before any file changes: where it cannot be, none does.
+// Prints what was asked for beside the model, before any file changes: if printing fails, no file does.
 std::string Products(const Arguments& a, const RewriteSummary& summary) {
   std::string text = summary.stages;
   if (!a.quiet) text += summary.policy_dtypes;

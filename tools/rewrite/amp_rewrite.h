@@ -10,8 +10,8 @@
 
 namespace amp {
 
-// Whether this machine is faster with float16 than with float32. Asked where a model becomes float16 for no named target,
-// so that the last line says it where it is not; null: nobody knows.
+// Whether this machine is faster with float16 than with float32. It is asked if a model becomes float16 for no named
+// target, so that the last line can say that it is not faster; null: unknown.
 using HasFastFloat16 = std::function<bool()>;
 
 // `arguments` without the program's name; without a printer all text is in the result. Never throws, never exits.

@@ -14,7 +14,7 @@ class App;
 
 namespace amp {
 
-// What the command line says, word by word where it is not an option of the library.
+// The command line. Words that are no option of the library are kept as they are.
 struct Arguments {
   std::string input, output, report, explain, follow = "profile", opset = "auto";
   std::string verify, scale_weights;  // as explain: "true" without a value

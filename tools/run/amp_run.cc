@@ -44,7 +44,7 @@ void NoteDeviceWarnings(Accelerator* device, ToolOutput& output) {
   }
 }
 
-// Of the model that `flag` names, whose data files are read from now on.
+// Loads the model that `flag` names; its data files are read from now on.
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& flag, const std::string& path,
                                                      const RunArguments& arguments, FileUses& uses,
                                                      PhaseTimes* phases = nullptr) {
@@ -211,7 +211,7 @@ ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams stre
   ToolOutput output;
   if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
-  // What a flag writes to standard output is alone there; all else is told on the other stream.
+  // If a flag writes to standard output, nothing else does: all other lines go to the other stream.
   const bool is_taken = parsed.ok() && (parsed->outputs == kStandardOutput || parsed->profile == kStandardOutput);
   if (is_taken) streams.print = CollectIn(output);
   if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};

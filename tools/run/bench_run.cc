@@ -22,7 +22,7 @@
 namespace amp {
 namespace {
 
-// What one run takes.
+// The time and memory of one run.
 struct RunTime {
   double wall_ms = 0, cpu_ms = 0;
 };

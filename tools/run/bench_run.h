@@ -1,4 +1,4 @@
-// What amp-run --bench measures.
+// Measures runs for amp-run --bench.
 #ifndef AMP_TOOLS_RUN_BENCH_RUN_H_
 #define AMP_TOOLS_RUN_BENCH_RUN_H_
 
@@ -17,7 +17,7 @@ namespace amp {
 absl::Status BenchRun(const RunArguments& arguments, const Session& session, double load_ms, const NamedDatums& inputs,
                       const ToolStreams& streams);
 
-// What runs of a model take.
+// Times and memory of a model's runs.
 struct RunCosts {
   double median_ms = 0, min_ms = 0;
   int64_t activation_bytes = 0;  // of a run's values at most, as planned
@@ -37,9 +37,9 @@ struct BenchCase {
 absl::StatusOr<CostsOfTwo> BenchInTurns(const RunArguments& arguments, const BenchCase& model, const BenchCase& other,
                                         const ToolStreams& streams);
 
-// For who measures several programs in turns: prints "ready" after the runs to warm up, then reads a number of runs from
-// each line, makes them, and prints "1.25 1.21", the mean milliseconds of one by the clock and of this process's
-// processor time, until there are no more lines. Errors: those of a run; kInvalidArgument for a line that is no number.
+// Serves a caller that measures several programs in turns. Prints "ready" after the runs to warm up. Then reads a
+// number of runs from each line, makes them, and prints "1.25 1.21": the mean milliseconds of a run by the clock, and
+// of this process's processor time. Errors: those of a run; kInvalidArgument for a line that is no number.
 absl::Status AnswerBenchRequests(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                                  const ToolStreams& streams);
 

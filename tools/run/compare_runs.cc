@@ -59,7 +59,7 @@ std::string DifferenceText(const ValueDifference& difference) {
   return text;
 }
 
-// What was expected of an output that is not within.
+// Returns the expectation that an output misses, as text.
 std::string ExpectedText(const ValueDifference& difference, double tolerance) {
   const bool is_inexact = difference.relative_error > tolerance || difference.new_non_finite > 0;
   if (difference.unequal > 0 && !is_inexact) return "equal elements";
@@ -107,7 +107,8 @@ nlohmann::ordered_json AsJson(const RunCosts& costs) {
           {"weight_bytes", costs.weight_bytes}};
 }
 
-// bfloat16 or float16 where a value of either model is so, bfloat16 of both: what outputs that are float32 came through.
+// Returns the narrowest type that outputs in float32 came through: bfloat16 or float16 if a value of either model has
+// it, bfloat16 if both occur.
 DType LowestType(const Model& a, const Model& b) {
   DType lowest = DType::kUndefined;
   for (const Model* model : {&a, &b}) {

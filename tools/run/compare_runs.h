@@ -1,4 +1,4 @@
-// What amp-run --compare finds: how far the outputs of one model are from those of another.
+// Compares the outputs of two models for amp-run --compare.
 #ifndef AMP_TOOLS_RUN_COMPARE_RUNS_H_
 #define AMP_TOOLS_RUN_COMPARE_RUNS_H_
 
@@ -38,8 +38,8 @@ struct RunComparison {
 };
 
 // Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
-// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual one
-// holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
+// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual
+// one holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
                                           const NamedDatums& inputs, std::optional<double> tolerance);
 

@@ -37,7 +37,7 @@ struct Evaluated {
   int64_t batch = 1;
 };
 
-// What was found, over all samples.
+// The sums over all samples.
 struct Findings {
   int64_t samples = 0;
   std::optional<double> loss, accuracy, absolute_error;
@@ -86,7 +86,8 @@ std::vector<int64_t> DimsOfScores(const Evaluated& evaluated) {
   return {};
 }
 
-// Class numbers are whole, one per sample, for an output of several scores; all else is compared with the output as it is.
+// Decides how labels are judged. Whole numbers, one per sample, for an output of several scores are classes; all others
+// are compared with the output as they are.
 absl::Status JudgeLabels(const Tensor& labels, Evaluated& evaluated) {
   const std::vector<int64_t> dims = DimsOfScores(evaluated);
   const bool is_one_number = labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1);
@@ -107,7 +108,7 @@ absl::Status JudgeLabels(const Tensor& labels, Evaluated& evaluated) {
   return absl::OkStatus();
 }
 
-// Of a model with a fixed batch that one, else that of the flag.
+// Sets the batch: the model's fixed one, if it has one, else the flag's.
 absl::Status ChooseBatch(const RunArguments& a, int64_t num_samples, Evaluated& evaluated) {
   evaluated.batch = std::min(a.batch, num_samples);
   for (const InputType& input : evaluated.inputs) {

@@ -12,9 +12,9 @@
 
 namespace amp {
 
-// Prints a line for each column of data and one for what was found, or JSON. Errors: those of loading, DataSet::Read and
-// runs; kInvalidArgument, a model of several outputs, no labels or more than one file of them, an output that does not
-// fit them, a number of samples that a fixed batch does not divide.
+// Prints a line for each column of data and one for what was found, or JSON. Errors: those of loading, DataSet::Read
+// and runs; kInvalidArgument, a model of several outputs, no labels or more than one file of them, an output that does
+// not fit them, a number of samples that a fixed batch does not divide.
 absl::Status EvaluateModel(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output);
 
 }  // namespace amp

@@ -34,7 +34,8 @@ std::string TypesOf(const Model& model, const Instruction& instruction) {
   return absl::StrJoin(types, ",");
 }
 
-// What moves elements, or is made of integers, computes in the type of its results.
+// Returns the type in which the node computes. Nodes that move elements, or compute integers, do so in the type of
+// their results.
 std::string ComputeText(const Model& model, const Instruction& instruction) {
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* row = instruction.site->row;
@@ -77,22 +78,22 @@ std::string CopiesText(const Session& session) {
                          static_cast<double>(session.DeviceConstantBytes()) / kKilobyte);
 }
 
-// Of nodes that ran.
+// Counts of nodes that ran.
 struct LowNodes {
   int64_t all = 0, widened = 0;
 };
 
 void CountLowNodes(const Model& model, const Instruction& instruction, LowNodes& counts) {
   const KernelRow* const row = RowThatRan(instruction);
-  const bool ran_in_parts = !instruction.parts.empty() && row == nullptr;
-  for (const Instruction& part : instruction.parts) {
+  const bool ran_in_parts = !instruction.unfused.empty() && row == nullptr;
+  for (const Instruction& part : instruction.unfused) {
     if (ran_in_parts) {
       CountLowNodes(model, part, counts);
     } else if (HasLowResult(model, part)) {
       ++counts.all;
     }
   }
-  if (row == nullptr || !instruction.parts.empty()) return;
+  if (row == nullptr || !instruction.unfused.empty()) return;
   if (HasLowResult(model, instruction)) ++counts.all;
   if (IsWidened(model, instruction, *row)) ++counts.widened;
 }
@@ -112,15 +113,15 @@ void AppendRows(const Session& session, const NodePaths& paths, const Instructio
                 std::vector<Row>& rows) {
   const Model& model = session.model();
   const std::string kernel = KernelText(instruction);
-  const bool ran_in_parts = !instruction.parts.empty() && kernel == kNotRun;
+  const bool ran_in_parts = !instruction.unfused.empty() && kernel == kNotRun;
   if (ran_in_parts) {
-    for (const Instruction& part : instruction.parts) AppendRows(session, paths, part, rows);
+    for (const Instruction& part : instruction.unfused) AppendRows(session, paths, part, rows);
     return;
   }
   const std::string path = Escaped(paths.nodes[instruction.node]);
   rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(model, instruction),
                   TypesOf(model, instruction), ComputeText(model, instruction), DeviceText(session, instruction)});
-  for (const Instruction& part : instruction.parts) {
+  for (const Instruction& part : instruction.unfused) {
     if (part.node == instruction.node && !instruction.is_unit) continue;
     rows.push_back({Escaped(paths.nodes[part.node]), OperatorText(model, part.node), absl::StrCat("part of ", path),
                     TypesOf(model, part), "", DeviceText(session, instruction)});

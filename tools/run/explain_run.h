@@ -1,4 +1,4 @@
-// What amp-run --explain prints: which kernel runs each node.
+// Prints for amp-run --explain which kernel runs each node.
 #ifndef AMP_TOOLS_RUN_EXPLAIN_RUN_H_
 #define AMP_TOOLS_RUN_EXPLAIN_RUN_H_
 
@@ -10,8 +10,8 @@ namespace amp {
 
 struct Instruction;
 
-// A line for each node that runs, in order; what is constant does not run. Then how many of those with 16-bit results were
-// widened (runtime/plan/widened.h), and with a device what was copied.
+// Returns a line for each node that runs, in order; constant nodes do not run. Lines follow on how many nodes with
+// 16-bit results were widened (runtime/plan/widened.h) and, with a device, on what was copied.
 std::string ExplainRun(const Session& session);
 // The kernel of the instruction's last run: "onednn brgconv:avx512_core", "reference", "not run".
 std::string KernelText(const Instruction& instruction);

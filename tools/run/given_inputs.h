@@ -18,8 +18,8 @@ enum class NumberCasts { kRefused, kDone };
 // refused, with the flag that casts it, and an integer that the input's type does not hold.
 absl::StatusOr<std::vector<std::string>> CastInputs(const Session& session, NumberCasts casts, NamedDatums& inputs);
 
-// kInvalidArgument, with both inputs, where dimensions that the model gives one name have two sizes. Names that exporters
-// give to any unknown dimension ("?", "None", "unknown") are none.
+// Error: kInvalidArgument, with both inputs, if dimensions of one name have two sizes. Names that exporters give to any
+// unknown dimension ("?", "None", "unknown") do not count.
 absl::Status CheckSymbols(const Session& session, const NamedDatums& inputs);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// What amp-run --profile finds: when each node of a run ran, and which operators the time went to.
+// Profiles a run for amp-run --profile: when each node ran, and which operators took the time.
 //
 //   main graph    |-Conv-| |-------If-------|     the If ran for 17 units, 5 of which are its own: those of the nodes
 //   then_branch              |-MatMul--| Add      of its body are not counted twice

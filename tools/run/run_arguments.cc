@@ -33,7 +33,7 @@ Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 4 refused
   file that is read is not written to), 5 a limit, 6 input or output, 7 --compare found a difference, 8 no such
   device, or it fails, 70 internal error. A failure is one line.)";
 
-// What --no-fuse switches off; null: all of it.
+// The fusions that --no-fuse switches off; null: all.
 using Fusion = bool SessionOptions::*;
 const EnumNames<Fusion> kFusions = {{"all", nullptr},
                                     {"attention", &SessionOptions::fuse_attention},

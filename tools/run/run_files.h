@@ -7,7 +7,7 @@
 
 namespace amp {
 
-// What the flags name. A new flag that names a file is declared here. Data files of models, and the files of
+// The files that flags name. A new flag that names a file is declared here. Data files of models, and the files of
 // --output-dir, are added when they are known.
 FileUses FilesOf(const RunArguments& arguments);
 

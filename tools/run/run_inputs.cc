@@ -54,7 +54,7 @@ absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& nam
   return *input;
 }
 
-// Those of files, which are not made up, as they are there.
+// The inputs that files give, which are not made up.
 absl::StatusOr<NamedDatums> ReadFiles(const RunArguments& arguments, const Session& session) {
   NamedTensors arrays;
   NamedDatums whole;

@@ -12,17 +12,17 @@
 
 namespace amp {
 
-// Those of --inputs, over which those of --input come. A file is read once, as it may be a pipe. `notes` gets a line for
-// what was cast. Errors: those of reading, which name the file, of CastInputs and CheckSymbols.
+// Reads the inputs of --inputs and --input; the latter override the former. A file is read once, as it may be a pipe.
+// `notes` gets a line about casts. Errors: those of reading, which name the file, of CastInputs and CheckSymbols.
 absl::StatusOr<NamedDatums> ReadGivenInputs(const RunArguments& arguments, const Session& session,
                                             std::vector<std::string>& notes);
 
-// Those that are given, and with --random-inputs made-up ones for the others. `notes` gets a line for sizes that are not
-// the usual ones. Errors: kInvalidArgument where nothing says what the inputs are, those of MakeFittingInputs.
+// Returns the given inputs, and with --random-inputs made-up ones for the others. `notes` gets a line for sizes that
+// are not the usual ones. Errors: kInvalidArgument if inputs are missing; those of MakeFittingInputs.
 absl::StatusOr<NamedDatums> MakeUpOthers(const RunArguments& arguments, const Session& session,
                                          const NamedDatums& given, std::vector<std::string>& notes);
 
-// What the run ended with, and where inputs were made up that they may not fit. See ExplainMadeUp.
+// Returns the status of the run. If inputs were made up, it says that they may not fit: see ExplainMadeUp.
 absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session,
                         const NamedDatums& given);
 

@@ -24,7 +24,8 @@ const std::string& NameOf(const Session& session, size_t output) {
   return session.model().value(session.outputs()[output]).name;
 }
 
-// A sequence is its elements, "y/0", "y/1", and without any an array "y" of no element; a map two tensors, "y/keys" and "y/values".
+// Appends a sequence as its elements, "y/0", "y/1", and an empty one as an array "y" of no element; a map as two
+// tensors, "y/keys" and "y/values".
 absl::Status AppendTensors(const std::string& name, const Datum& datum, NamedTensors& tensors) {
   if (datum.tensor() != nullptr) {
     tensors.emplace_back(name, *datum.tensor());

@@ -1,4 +1,4 @@
-// What becomes of the outputs of a run: files, or a line for each.
+// Writes the outputs of a run to files, or prints a line for each.
 #ifndef AMP_TOOLS_RUN_RUN_OUTPUTS_H_
 #define AMP_TOOLS_RUN_RUN_OUTPUTS_H_
 
@@ -19,16 +19,17 @@ inline constexpr absl::string_view kStandardOutput = "-";
 // archive.
 absl::Status CheckOutputsEnding(const std::string& path);
 
-// What a file of that path gets: an array where it ends in .npy, else an archive.
+// The kind of file by its path: an array if it ends in .npy, else an archive.
 FileKind KindOfOutputs(const std::string& path);
 
-// An archive of all, or of one output an array; of a sequence y the elements y/0, y/1 and so on, or where it is
-// empty an array y of no element; of a map y/keys and y/values. `force`: in place of a file of another kind. Errors: kInvalidArgument for empty optionals, several arrays
-// for a file of one, and what NpyBytes refuses (runtime/values/npy.h); kUnavailable.
+// Writes an archive of all outputs, or an array of a single one. A sequence y becomes the elements y/0, y/1 and so on,
+// or an array y of no element if it is empty; a map becomes y/keys and y/values. `force`: replaces files of another
+// kind, too. Errors: kInvalidArgument for empty optionals, several arrays for a file of one, and what NpyBytes refuses
+// (runtime/values/npy.h); kUnavailable.
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,
                               bool force);
 
-// The same as bytes.
+// Returns the bytes of such an archive.
 absl::StatusOr<std::string> OutputsArchive(const Session& session, const std::vector<Datum>& outputs);
 
 // Before a run. Errors: kInvalidArgument, a path that ends in .npy, which holds one array, where the model has several

@@ -141,7 +141,7 @@ absl::StatusOr<Beginning> Begin(const TrainArguments& a, int64_t num_samples, Tr
   return Beginning{*resumed, ChangesSince(before, resumed->flags)};
 }
 
-// Of --save-best. `saved`: the epoch whose model this run wrote last, or 0.
+// The line about --save-best. `saved`: the epoch whose model this run wrote last, or 0.
 void ReportBest(const TrainArguments& a, const TrainProgress& progress, int64_t saved, const ToolStreams& streams,
                 ToolOutput& output) {
   if (a.save_best.empty()) return;
@@ -229,7 +229,7 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
   return made;
 }
 
-// What ranks must not be told differently: then they would do another number of steps, or other steps.
+// The options that must be equal on all ranks: else they would take another number of steps, or other steps.
 std::string Describe(const TrainArguments& a, const Preparations& made) {
   const std::map<std::string, std::string> flags = StepFlags(a, made.progress.base_rate);
   return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.progress.num_samples, " samples, --scale ",
@@ -318,7 +318,8 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   return absl::OkStatus();
 }
 
-// With --autotune: products, convolutions and attention as the file has them, and what is new into it, once for all ranks.
+// Trains with --autotune: algorithms of products, convolutions and attention come from the file; new ones are added to
+// it, once for all ranks.
 absl::Status TrainTuned(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
                         ToolOutput& output) {
   if (a.autotune.empty()) return InFile(Escaped(a.model), Train(a, streams, results, ranks, output));
@@ -350,7 +351,7 @@ ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_qu
 absl::Status JoinDevices(const TrainArguments& a, const ToolStreams& streams, Ranks& ranks) {
   AMP_RETURN_IF_ERROR(ranks.ExpectSame(a.session.device == nullptr ? "--device cpu" : "--device cuda"));
   if (ranks.size() == 1 || a.session.device == nullptr) return absl::OkStatus();
-  const absl::Status joined = JoinRanks(*a.session.device, *ranks.reduction());
+  const absl::Status joined = JoinRanks(*a.session.device, *ranks.group());
   if (!absl::IsUnimplemented(joined)) return ranks.Agree(joined);
   if (ranks.IsFirst()) {
     streams.warn(absl::StrCat(
@@ -371,13 +372,13 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   if (parsed.ok()) NameInOutOfMemory(parsed->model);
   const int64_t seconds = (parsed.ok() ? *parsed : TrainArguments()).rank_timeout;
   if (host.open_ranks) {
-    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Reduction> reduction, host.open_ranks(std::chrono::seconds(seconds)));
-    ranks = Ranks(std::move(reduction));
+    AMP_ASSIGN_OR_RETURN(std::unique_ptr<RankGroup> group, host.open_ranks(std::chrono::seconds(seconds)));
+    ranks = Ranks(std::move(group));
   }
   AMP_RETURN_IF_ERROR(ranks.Agree(parsed.status()));
   TrainArguments& a = *parsed;
   AMP_RETURN_IF_ERROR(ranks.Agree(CheckFileUses(FilesOf(a))));
-  a.session.reduction = ranks.reduction();
+  a.session.ranks = ranks.group();
   if (ranks.size() > 1 && a.session.threads == 0) a.session.threads = ThreadsOfRank();
   const ChosenDevice chosen = ChooseDevice(a.device, host.devices, a.model, a.session.limits);
   if (!chosen.note.empty() && ranks.IsFirst() && !a.quiet) {
@@ -406,7 +407,7 @@ void ReportFailure(const absl::Status& status, const ToolStreams& streams, Ranks
     return;
   }
   if (is_own || ranks.IsFirst()) streams.warn(line);  // at once: the launcher ends all ranks with the first that goes
-  if (is_own || !ranks.Finish().ok()) ranks.reduction()->Abort(output.exit_code);
+  if (is_own || !ranks.Finish().ok()) ranks.group()->Abort(output.exit_code);
 }
 
 }  // namespace

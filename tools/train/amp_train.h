@@ -14,15 +14,15 @@ namespace amp {
 // Where results go: on a terminal the curve of the losses is drawn unasked.
 enum class ResultsGoTo { kFile, kTerminal };
 
-// What a run finds where it is started.
+// The environment in which a run is started.
 struct TrainHost {
   RankOpener open_ranks = nullptr;  // null: there is one
   DeviceHost devices = {};
 };
 
-// `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
-// the end. Never throws, never exits, but for a run of several ranks that fails on one of them. While a model is trained,
-// SIGINT and SIGTERM end the loop after a step.
+// `arguments` are without the program's name. Without streams nothing is read, and all is printed at the end. Never
+// throws, never exits, but for a run of several ranks that fails on one of them. While a model is trained, SIGINT and
+// SIGTERM end the loop after a step.
 ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams = {},
                        ResultsGoTo results = ResultsGoTo::kFile, const TrainHost& host = {});
 

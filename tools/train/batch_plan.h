@@ -18,7 +18,7 @@ struct BatchPlan {
   int64_t left_out = 0;  // samples of an epoch that ranks cannot share
   int num_ranks = 1;
 
-  // Of a rank: samples of a usual step, and of the last one.
+  // The samples of one rank in a usual step, and in the last one.
   int64_t UsualShare() const { return (count == 1 && last > 0 ? last : batch) / num_ranks; }
   int64_t LastShare() const { return last / num_ranks; }
   // REQUIRES: `step` is below `count`.

@@ -43,7 +43,7 @@ absl::StatusOr<Tested> MakeTested(const Trainer& trainer, const std::string& for
     absl::StatusOr<std::string> found = FindScores(model, step.logits);
     if (!found.ok()) return InFile(Escaped(forward), found.status());
     scores = judged = *std::move(found);
-    // What a step graph does up to the logits ends there already.
+    // A step graph's forward part ends at the logits already.
     const bool may_end_in_softmax = !forward.empty() && step.loss_kind == LossKind::kSoftmaxCrossEntropy;
     if (may_end_in_softmax) judged = AddLogitsOutput(model, scores, step.logits);
     return absl::OkStatus();
@@ -53,7 +53,7 @@ absl::StatusOr<Tested> MakeTested(const Trainer& trainer, const std::string& for
   return tested;
 }
 
-// Of the forward model. Errors: a step or a model that cannot be tested.
+// Creates an evaluator of the forward model. Errors: a step or a model that cannot be tested.
 absl::StatusOr<std::vector<InputType>> InputsOfTest(const Trainer& trainer, const TrainArguments& arguments,
                                                     const char* flag) {
   if (trainer.description().labels.empty())

@@ -24,8 +24,8 @@ class Evaluator {
   // `batch`: samples at once. Errors: those of Trainer::MakeForward, and of DataSet::Read.
   static absl::StatusOr<Evaluator> Create(const Trainer& trainer, const TrainArguments& arguments, int64_t num_classes,
                                           int64_t batch);
-  // The same on the samples of the training data from `first` on. Errors: kInvalidArgument, an input of the forward model
-  // that those have no data for, besides.
+  // Creates one that tests on the samples of the training data from `first` on. Errors, besides: kInvalidArgument, an
+  // input of the forward model without training data.
   static absl::StatusOr<Evaluator> CreateOnRest(const Trainer& trainer, const TrainArguments& arguments,
                                                 std::shared_ptr<const DataSet> data, int64_t first, int64_t batch);
   // With the weights as they are now; every rank tests its share of the batches.

@@ -14,7 +14,8 @@
 namespace amp {
 namespace {
 
-// As Open MPI and the launchers of the MPICH family say; 0 where something else starts it with PMIx, which does not say.
+// Returns the number of started processes, as Open MPI and the launchers of the MPICH family state it; 0 if something
+// else starts it with PMIx, which does not.
 int NumStarted() {
   for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     const char* const text = std::getenv(name);
@@ -32,8 +33,8 @@ std::optional<int> FirstNumber(std::initializer_list<const char*> names) {
   return std::nullopt;
 }
 
-// All ranks that wait for one that is missing learn of it at the same time, and cannot agree on who says so. The launcher
-// ends the others with the first that goes.
+// Lets the first rank print the error. All ranks that wait for a missing one learn of it at the same time, and cannot
+// agree on who says so; the launcher ends the others with the first that exits.
 void LetFirstRankSpeak() {
   constexpr std::chrono::milliseconds kForEach{3000}, kMost{9000};
   const int rank = FirstNumber({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
@@ -53,17 +54,17 @@ int ThreadsOfRank() {
   return std::max(UsableThreads() / std::max(neighbours, 1), 1);
 }
 
-absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence) {
+absl::StatusOr<std::unique_ptr<RankGroup>> OpenRanks(std::chrono::milliseconds most_silence) {
   const int num_started = NumStarted();
   if (num_started == 1) return nullptr;
-  absl::StatusOr<std::unique_ptr<Reduction>> reduction = OpenMpi(most_silence);
-  if (absl::IsUnavailable(reduction.status())) LetFirstRankSpeak();
-  if (!reduction.ok()) {
-    return absl::Status(reduction.status().code(),
-                        absl::StrCat("started as one of several processes: ", reduction.status().message()));
+  absl::StatusOr<std::unique_ptr<RankGroup>> ranks = OpenMpi(most_silence);
+  if (absl::IsUnavailable(ranks.status())) LetFirstRankSpeak();
+  if (!ranks.ok()) {
+    return absl::Status(ranks.status().code(),
+                        absl::StrCat("started as one of several processes: ", ranks.status().message()));
   }
-  if (num_started == 0 || (*reduction)->size() == num_started) return reduction;
-  return DeviceError("expected ", num_started, " ranks, as many as were started; found ", (*reduction)->size(),
+  if (num_started == 0 || (*ranks)->size() == num_started) return ranks;
+  return DeviceError("expected ", num_started, " ranks, as many as were started; found ", (*ranks)->size(),
                      ": the launcher is not of the MPI that amp-train was built with");
 }
 

@@ -6,16 +6,16 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/parallel/reduction.h"
+#include "runtime/parallel/rank_group.h"
 
 namespace amp {
 
 // The ranks of that run; null where this process runs alone. Looks at the environment. Errors: those of OpenMpi;
 // kUnimplemented, MPI knows of another number of processes than what started them: it is another MPI's.
-absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence);
+absl::StatusOr<std::unique_ptr<RankGroup>> OpenRanks(std::chrono::milliseconds most_silence);
 
-// How many threads one of these ranks is to keep busy where nobody says: its share of what the process may use, at least
-// 1. Ranks on the same machine that each took all would wait for each other.
+// Returns the default number of threads of a rank: its share of the processors that the process may use, at least 1. If
+// each rank of a machine took all, they would wait for each other.
 int ThreadsOfRank();
 
 // Which of the ranks on its machine this process is, from 0; 0 where nobody says.

@@ -24,7 +24,7 @@ absl::Span<const std::byte> BytesOf(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// What replicas must have in common, small enough to be told in every comparison.
+// A digest of the state that replicas must share, small enough to be sent at every comparison.
 struct Replica {
   uint64_t states = 0;  // a hash of all, in order
   int64_t num_steps = 0, good_steps = 0;
@@ -68,7 +68,7 @@ struct Pace {
 template <typename T>
 absl::StatusOr<std::vector<T>> Ranks::Gather(const T& own) {
   if (size() == 1) return std::vector<T>{own};
-  AMP_ASSIGN_OR_RETURN(const auto gathered, reduction_->Gather(BytesOf(own)));
+  AMP_ASSIGN_OR_RETURN(const auto gathered, group_->Gather(BytesOf(own)));
   std::vector<T> all(gathered.size());
   for (size_t rank = 0; rank < all.size(); ++rank) {
     if (gathered[rank].size() != sizeof(T)) return absl::InternalError("ranks ask each other different things");
@@ -79,7 +79,7 @@ absl::StatusOr<std::vector<T>> Ranks::Gather(const T& own) {
 
 absl::StatusOr<std::vector<std::string>> Ranks::GatherTexts(const std::string& own) {
   if (size() == 1) return std::vector<std::string>{own};
-  AMP_ASSIGN_OR_RETURN(const auto gathered, reduction_->Gather(BytesOf(own)));
+  AMP_ASSIGN_OR_RETURN(const auto gathered, group_->Gather(BytesOf(own)));
   std::vector<std::string> all;
   all.reserve(gathered.size());
   for (const std::vector<std::byte>& text : gathered) {
@@ -134,7 +134,7 @@ absl::StatusOr<StepFigures> Ranks::Combine(const StepFigures& own) {
 absl::Status Ranks::Sum(absl::Span<double> values) {
   if (size() == 1) return absl::OkStatus();
   const auto* const first = reinterpret_cast<const std::byte*>(values.data());
-  AMP_ASSIGN_OR_RETURN(const auto all, reduction_->Gather({first, values.size() * sizeof(double)}));
+  AMP_ASSIGN_OR_RETURN(const auto all, group_->Gather({first, values.size() * sizeof(double)}));
   std::fill(values.begin(), values.end(), 0);
   for (const std::vector<std::byte>& bytes : all) {
     std::vector<double> each(values.size());
@@ -155,7 +155,7 @@ absl::Status Ranks::ShareState(Trainer& trainer) {
     AMP_ASSIGN_OR_RETURN(const Tensor own, trainer.State(name));
     AMP_ASSIGN_OR_RETURN(Tensor shared, Tensor::Create(own.dtype(), own.dims()));
     std::copy(own.bytes().begin(), own.bytes().end(), shared.mutable_bytes().begin());
-    AMP_RETURN_IF_ERROR(reduction_->Broadcast(shared.mutable_bytes()));
+    AMP_RETURN_IF_ERROR(group_->Broadcast(shared.mutable_bytes()));
     AMP_RETURN_IF_ERROR(trainer.SetState(name, std::move(shared)));
   }
   AMP_ASSIGN_OR_RETURN(const std::vector<Pace> paces, Gather(Pace{trainer.num_steps(), trainer.learning_rate()}));

@@ -11,15 +11,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/parallel/reduction.h"
+#include "runtime/parallel/rank_group.h"
 #include "tools/library/trainer.h"
 
 namespace amp {
 
 // Gives nothing where a program runs alone. `most_silence`: until a rank counts as lost.
-using RankOpener = std::function<absl::StatusOr<std::unique_ptr<Reduction>>(std::chrono::milliseconds most_silence)>;
+using RankOpener = std::function<absl::StatusOr<std::unique_ptr<RankGroup>>(std::chrono::milliseconds most_silence)>;
 
-// What a step did with the samples of a rank, or of all.
+// The results of a step on the samples of one rank, or of all.
 struct StepFigures {
   double loss = 0;  // a mean
   int64_t samples = 0, judged = 0, right = 0;
@@ -30,16 +30,16 @@ struct StepFigures {
 class Ranks {
  public:
   Ranks() = default;  // one
-  explicit Ranks(std::shared_ptr<Reduction> reduction) : reduction_(std::move(reduction)) {}
+  explicit Ranks(std::shared_ptr<RankGroup> group) : group_(std::move(group)) {}
 
-  Reduction* reduction() const { return reduction_.get(); }
-  int rank() const { return reduction_ == nullptr ? 0 : reduction_->rank(); }
-  int size() const { return reduction_ == nullptr ? 1 : reduction_->size(); }
+  RankGroup* group() const { return group_.get(); }
+  int rank() const { return group_ == nullptr ? 0 : group_->rank(); }
+  int size() const { return group_ == nullptr ? 1 : group_->size(); }
   bool IsFirst() const { return rank() == 0; }
   // Whether the last error is one that every rank got, so that it is for the first one to tell.
   bool AllKnow() const { return all_know_; }
 
-  // Of all functions below: all ranks call the same ones in the same order; errors are those of the reduction, too.
+  // All ranks call the functions below in the same order. Errors of all of them: also those of the ranks.
 
   // `own`, or the error of the first rank that has one.
   absl::Status Agree(const absl::Status& own);
@@ -54,7 +54,7 @@ class Ranks {
   absl::Status ShareText(std::string& text);
   // kFailedPrecondition, with what differs, unless all ranks have the same scale, counter and states, bit for bit.
   absl::Status CompareReplicas(const Trainer& trainer);
-  absl::Status Finish() { return reduction_ == nullptr ? absl::OkStatus() : reduction_->Finish(); }
+  absl::Status Finish() { return group_ == nullptr ? absl::OkStatus() : group_->Finish(); }
 
  private:
   template <typename T>
@@ -62,7 +62,7 @@ class Ranks {
   absl::StatusOr<std::vector<std::string>> GatherTexts(const std::string& own);
   absl::Status KnownToAll(absl::Status status);
 
-  std::shared_ptr<Reduction> reduction_;
+  std::shared_ptr<RankGroup> group_;
   bool all_know_ = false;
 };
 

@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-// What is there in the place of a file; "" for a file, or nothing.
+// Names what stands in the place of a file, if it is no file; "" for a file, or if there is nothing.
 std::string FindOtherThan(const std::string& path) {
   std::error_code none;
   switch (std::filesystem::status(path, none).type()) {

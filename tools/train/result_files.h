@@ -1,4 +1,4 @@
-// What a run of training writes, looked at before the first step: an hour of training must not end at a path.
+// Checks the files that a run of training writes before its first step: an hour of training must not end at a path.
 #ifndef AMP_TOOLS_TRAIN_RESULT_FILES_H_
 #define AMP_TOOLS_TRAIN_RESULT_FILES_H_
 
@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// What the flags name: see the rule in tools/library/file_uses.h. A new flag that names a file is declared here.
+// The files that flags name: see the rule in tools/library/file_uses.h. A new flag that names a file is declared here.
 FileUses FilesOf(const TrainArguments& arguments);
 
 // Errors: kUnavailable or kPermissionDenied, a result that cannot be written: a folder, device or

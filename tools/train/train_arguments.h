@@ -18,7 +18,7 @@
 
 namespace amp {
 
-// What the learning rate does over the whole run. kLinear, kCosine: down to 0.
+// The course of the learning rate over the whole run. kLinear, kCosine: down to 0.
 enum class RateSchedule { kConstant, kLinear, kCosine };
 
 struct TrainArguments {

@@ -18,7 +18,7 @@
 
 namespace amp {
 
-// What a run needs, ready before its first step.
+// The objects that a run needs, made before its first step.
 struct TrainTask {
   const TrainArguments* arguments = nullptr;
   Trainer* trainer = nullptr;
@@ -37,8 +37,8 @@ bool HasStoppedEarly(const TrainArguments& arguments, const TrainProgress& progr
 // How many steps in a row may be skipped before that is said aloud.
 inline constexpr int64_t kSkipsWorthAWarning = 100, kSkipsAtFloorWorthAWarning = 10;
 
-// Goes on from `progress` to the end, or until a signal comes to any rank, which is returned; 0: the end. All ranks have
-// the same progress; the first one writes files. Errors: those of steps, tests, files and ranks.
+// Goes on from `progress` to the end, or until a signal comes to any rank. Returns the signal; 0: the end. All ranks
+// have the same progress; the first one writes files. Errors: those of steps, tests, files and ranks.
 absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress);
 
 }  // namespace amp

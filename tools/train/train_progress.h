@@ -14,7 +14,7 @@
 
 namespace amp {
 
-// Of the steps of one epoch so far.
+// Sums over the steps of one epoch so far.
 struct EpochTotals {
   int64_t steps = 0, skipped = 0;
   int64_t samples = 0;  // of steps that were done: of those are the sums below
@@ -66,7 +66,7 @@ absl::StatusOr<TrainProgress> ParseProgress(absl::string_view json);
 std::string ChangesSince(const std::map<std::string, std::string>& before,
                          const std::map<std::string, std::string>& now);
 
-// Of a step graph, whether it has a loss scale, and whether it may skip a step.
+// Whether a step graph has a loss scale, and whether it may skip a step.
 struct StepChecks {
   bool has_scale = false, may_skip = false;
 };

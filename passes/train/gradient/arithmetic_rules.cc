@@ -76,7 +76,7 @@ absl::Status Pow(Backward& node) {
   return absl::OkStatus();
 }
 
-// Of several operands that are the largest, each has its share.
+// If several operands are the largest, each gets an equal share of the gradient.
 absl::Status Extreme(Backward& node) {
   const Term y = node.Output();
   std::vector<Term> is_chosen;

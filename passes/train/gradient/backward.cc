@@ -7,7 +7,7 @@
 namespace amp {
 namespace {
 
-// What is known of how `to` was broadcast to `from`, seen from the front of `from`.
+// How `to` was broadcast to `from`, as far as it is known, seen from the front of `from`.
 struct Broadcast {
   bool is_known = false;
   int64_t num_leading = 0;  // axes that `to` does not have

@@ -40,7 +40,7 @@ class Backward {
   ValueId OutputId(size_t port = 0) const { return node().Output(port); }
   Term Input(size_t port) { return write_.Of(InputId(port)); }
   Term Output(size_t port = 0) { return write_.Of(OutputId(port)); }
-  // Of an output, in its shape; none if the loss does not depend on it.
+  // The gradient of an output, in its shape; none if the loss does not depend on it.
   const Term& Gradient(size_t port = 0) const { return gradients_[port]; }
   bool Wants(size_t port) const { return port < wanted_.size() && wanted_[port]; }
 
@@ -48,7 +48,8 @@ class Backward {
   void Give(size_t port, const Term& gradient) {
     if (Wants(port)) given_[port] = gradient;
   }
-  // The same of an operand that was broadcast to output 0: what is of that shape is summed down to the input's.
+  // Gives the gradient of an operand that was broadcast to output 0: a gradient of that shape is summed down to the
+  // input's.
   void GiveBroadcast(size_t port, const Term& gradient) { Give(port, SumTo(gradient, OutputId(), InputId(port))); }
   const std::vector<Term>& given() const { return given_; }
 

@@ -65,7 +65,8 @@ Axes Grouped(size_t num_spatial) {
   return axes;
 }
 
-// Of weights [M, C / group, ...] that a window over `data` [N, C, ...] is multiplied with for `results` [N, M, ...].
+// The gradient of weights [M, C / group, ...] that multiply a window over `data` [N, C, ...] and give `results` [N, M,
+// ...].
 Term WeightGradient(Backward& node, const Term& data, const Term& results, const Windows& windows, DType type) {
   const DType inside = type == DType::kFloat64 ? type : DType::kFloat32;
   const Term gradient = node.write()
@@ -108,7 +109,7 @@ absl::Status Conv(Backward& node) {
   return absl::OkStatus();
 }
 
-// What of the whole result is not there, at both ends: as pads of the convolution that goes back.
+// Sets the pads of the convolution that goes back: the part of the whole result that is cut off at both ends.
 absl::Status ResolveTransposedPads(const Backward& node, Windows& windows) {
   const std::string mode = node.String("auto_pad", "NOTSET");
   const size_t count = windows.num_axes();

@@ -90,7 +90,7 @@ absl::Status GatherNd(Backward& node) {
   return absl::OkStatus();
 }
 
-// What was written over has no gradient; with reduction "add" all has.
+// Elements that were written over get no gradient; with reduction "add" all get one.
 absl::Status Scatter(Backward& node, absl::string_view scatter, absl::string_view gather, const NewAttributes& axis) {
   const std::string reduction = node.String("reduction", "none");
   if (reduction != "none" && reduction != "add") {
@@ -148,7 +148,8 @@ std::optional<Axes> ConstantAxes(const Backward& node, size_t port) {
   return values;
 }
 
-// What a slice with steps of one leaves off, at both ends of every axis, as Pad has it; nothing where that is not known.
+// Returns the elements that a slice with steps of one leaves off, at both ends of every axis, in Pad's order; nothing
+// if unknown.
 std::optional<Axes> LeftOff(const Backward& node) {
   const auto shape = node.Shape(node.InputId(0)), result = node.Shape(node.OutputId());
   const auto starts = ConstantAxes(node, 1);

@@ -1,7 +1,8 @@
 // Losses: those of training (loss_functions.h) have gradients that are functions of their own, of the operands and the
 // loss's gradient. Those of ONNX have classes along axis 1:
 //
-//   SoftmaxCrossEntropyLoss:   dx = s (softmax (x) - one_hot (label))      NegativeLogLikelihoodLoss:   dx = -s one_hot (label)
+//   SoftmaxCrossEntropyLoss:     dx = s (softmax (x) - one_hot (label))
+//   NegativeLogLikelihoodLoss:   dx = -s one_hot (label)
 //
 // with s what a label counts for: its weight times g, over the sum of all weights for a mean, 0 where it is ignored.
 #include <numeric>
@@ -22,7 +23,7 @@ absl::Status OfPrediction(Backward& node) {
   return absl::OkStatus();
 }
 
-// What is known of the labels of ONNX's losses, with an axis of one for the classes.
+// The labels of ONNX's losses, with an axis of one for the classes.
 struct Labels {
   Term share;    // what each counts for
   Term one_hot;  // NaN where a label is no class: 0 / 0

@@ -32,7 +32,8 @@ MatrixWeightGradient <alpha, transA, transB, to> (a, b) => (dw) {
   dw = Gemm <alpha: float = @alpha, transA: int = @transA, transB: int = @transB> (a_float, b_float)
 })"};
 
-// Of an operand that no node makes, a weight or a graph input, by that function; of another, by a plain product.
+// The gradient of an operand. If no node makes it, as a weight or graph input, a function of domain ai.amp computes it,
+// else a plain product.
 Term WeightGradient(Backward& node, size_t port, const Term& a, const Term& b, NewAttributes attributes) {
   if (node.model().value(node.InputId(port)).producer != kNone) return node.write().Op("Gemm", {a, b}, attributes);
   const DType type = node.Input(port).dtype(), inside = type == DType::kFloat64 ? type : DType::kFloat32;
@@ -82,7 +83,7 @@ absl::Status OfMatMul(Backward& node) {
   const int64_t matrix_a = std::max<int64_t>(*rank_a, 2), matrix_b = std::max<int64_t>(*rank_b, 2);
   const int64_t rank = std::max(matrix_a, matrix_b);
 
-  // Of stacks that were repeated, one for each of the result's, the sum.
+  // Sums the gradients of a stack of matrices over its repetitions.
   const auto sum_stacks = [&](const Term& gradient, size_t port) {
     return node.SumTo(gradient, node.OutputId(), node.InputId(port), 2);
   };

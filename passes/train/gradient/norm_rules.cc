@@ -1,6 +1,7 @@
 // Normalisations: y = scale * n + shift, n = (x - mean) / sqrt (variance + epsilon), over some axes.
 //
-//   dx = (s - mean (s) - n mean (s n)) / sqrt (variance + epsilon), s = scale * g     dscale = sum (g n)     dshift = sum (g)
+//   dx = (s - mean (s) - n mean (s n)) / sqrt (variance + epsilon), s = scale * g
+//   dscale = sum (g n)     dshift = sum (g)
 //
 // One formula for BatchNormalization that trains (over batch and space), LayerNormalization (over the last axes) and
 // InstanceNormalization (over space); RMSNormalization has no mean. Each is a function of its own, with float32 inside,

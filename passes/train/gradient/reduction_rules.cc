@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostAxes = 64;
 
-// What is reduced, seen from the front, and the gradient in a shape that broadcasts to that of x.
+// The reduced axes, seen from the front, and the gradient in a shape that broadcasts to that of x.
 struct Reduction {
   std::optional<Axes> axes;  // none: all, however many they are
   Term gradient, result;

@@ -68,7 +68,7 @@ class TermWriter {
 
   // The shape of a value: a constant where it is known, else a Shape node, one per value.
   Term ShapeOf(ValueId value);
-  // The same, as what Reshape takes for "this shape": one dimension that is not known may be -1 there.
+  // Returns the shape as Reshape takes it: one unknown dimension may be -1.
   Term ReshapeTarget(ValueId value);
   // kUnknownDim where it is not known, or there is no such axis.
   int64_t KnownDim(ValueId value, int64_t axis) const;

@@ -23,7 +23,7 @@ absl::StatusOr<Axes> Attribute(const Backward& node, absl::string_view name, siz
   return values;
 }
 
-// What ONNX adds in all so that there is one result for every `stride` elements.
+// The padding that ONNX adds altogether so that there is one result for every `stride` elements.
 int64_t SamePad(const Windows& windows, size_t axis) {
   const int64_t stride = windows.strides[axis];
   if (stride == 1) return windows.Reach(axis) - 1;

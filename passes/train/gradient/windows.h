@@ -19,12 +19,13 @@ struct Windows {
   Axes Pads() const;  // as the attribute has them
 };
 
-// Of a node that slides windows of size `kernel` over `data` [N, C, ...], with results like `results`: Conv and pools,
-// or, with the two exchanged, ConvTranspose. Errors: a rank or size that has to be known and is not; attributes of
-// another length than the rank, or out of their range.
+// Returns the windows of size `kernel` that a node slides over `data` [N, C, ...], with results like `results`: Conv
+// and pools or, with the two exchanged, ConvTranspose. Errors: a rank or size that has to be known and is not;
+// attributes of another length than the rank, or out of their range.
 absl::StatusOr<Windows> WindowsOf(const Backward& node, ValueId data, ValueId results, const Axes& kernel);
 
-// How many elements, of the last stride, are behind those that a window saw, by axis. Nothing where sizes are not known.
+// The number of elements behind the last one that a window saw, less than a stride, by axis. Nothing if sizes are
+// unknown.
 std::optional<Axes> ElementsBeyond(const Windows& windows);
 
 // The transposed windows: what every result of a window with the weights `w` [M, C / group, ...] adds to the elements

@@ -1,6 +1,6 @@
-// The middle of attention: the products of queries and keys become probabilities.
+// The middle part of attention: turns products of queries and keys into probabilities.
 //
-//   scores [batch, heads, queries, keys]   =>   softmax (cap (scores) + mask), barred keys left out
+//   scores [batch, heads, queries, keys]   =>   softmax (cap (scores) + mask), without barred keys
 #ifndef AMP_RUNTIME_DEVICE_RAW_ATTENTION_H_
 #define AMP_RUNTIME_DEVICE_RAW_ATTENTION_H_
 
@@ -14,20 +14,21 @@
 
 namespace amp::device {
 
-// A row in which all keys are barred becomes zeros. kBool: keys whose element is false are barred.
+// Arguments of the kernel. A row whose keys are all barred becomes zeros. A mask of kBool bars keys whose element is
+// false.
 struct AttendArguments {
   static constexpr Kernel kKernel = Kernel::kAttend;
   const float* scores;
-  void* probabilities;  // may be the scores, where it has their type
+  void* probabilities;  // may be the scores, if these have its type
   const void* mask;     // null: none
   Storage storage, mask_storage;
   uint32_t rows, heads, queries, keys;
-  uint32_t mask_keys;       // further ones are barred
-  int64_t mask_strides[4];  // 0: repeated
+  uint32_t mask_keys;       // keys from this one on are barred
+  int64_t mask_strides[4];  // 0: broadcast
   float soft_cap;           // 0: none
-  bool is_causal;           // query i sees keys up to i + past
+  bool is_causal;           // query i attends to keys up to i + past
   int64_t past;
-  int64_t left, right;  // how far from i + past it sees; below 0: without bound
+  int64_t left, right;  // how far from i + past it attends; below 0: without bound
 };
 
 template <typename T>

@@ -1,11 +1,11 @@
-// Element-wise steps one after another in a single pass: what is between them stays with the thread.
+// A chain of element-wise steps in one pass: values between the steps stay in the thread.
 //
-//   s = x * a   t = exp (s)   y = t - x      =>   load x, load a, zip *, map exp, zip -, stored
+//   s = x * a   t = exp (s)   y = t - x      =>   load x, load a, zip *, map exp, zip -, store
 //
-// Values are float32 in slots, truth values 0 and 1; every step rounds its result to the type that the model has there, so
-// that the result is that of the operators one by one. A thread computes a pack of elements, so that what a step is to do
-// is found out once for all of them: for each element by itself it would be most of the instructions. Few slots are
-// registers. A value that the next step alone reads takes none.
+// Values are float32 in slots; truth values are 0 and 1. Each step rounds its result to the type that the value has in
+// the model, so that the result is the same as that of the operators one by one. A thread computes a pack of elements,
+// and finds out only once for all of them what a step does; for single elements, that would be most of the
+// instructions. A few slots are registers. A value that only the next step reads takes no slot.
 #ifndef AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 #define AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 
@@ -21,10 +21,10 @@
 namespace amp::device {
 
 inline constexpr int kMostChainOperands = 24, kMostChainCodes = 72, kMostChainSlots = 24;
-inline constexpr int kChainRegisters = 4;      // as many slots are registers, if a chain has no more
-inline constexpr uint8_t kFromLastStep = 255;  // in place of a slot: the next step reads it, and nobody else
+inline constexpr int kChainRegisters = 4;      // slots are registers if a chain has no more than these
+inline constexpr uint8_t kFromLastStep = 255;  // used instead of a slot if only the next step reads the value
 
-// How an operand lies: as the result does, one element for all, or by the strides of the shape.
+// How an operand lies in memory: as the result does, as one element for all, or by the strides of the shape.
 enum class ChainOperandWay : uint8_t { kFlat, kOne, kStrided };
 
 struct ChainOperandPlace {
@@ -35,7 +35,7 @@ struct ChainOperandPlace {
 
 enum class ChainCodeKind : uint8_t { kLoad, kMap, kZip, kCompare, kChoose, kRound };
 
-// `function`: a UnaryFunction, BinaryFunction or Comparison, or the number of the operand that is loaded.
+// `function`: a UnaryFunction, BinaryFunction or Comparison, or the number of the operand to load.
 struct ChainCode {
   ChainCodeKind kind;
   uint8_t function;
@@ -50,7 +50,7 @@ struct ChainArguments {
   void* y;
   Storage storage;  // of y
   uint32_t count;
-  int32_t num_codes;  // the last one gives y
+  int32_t num_codes;  // the last one computes y
   int32_t num_slots;
   StridedShape<kMostChainOperands> shape;
   ChainOperandPlace operands[kMostChainOperands];
@@ -58,13 +58,13 @@ struct ChainArguments {
 };
 static_assert(sizeof(ChainArguments) <= 4096 - 32, "kernels have 4 KiB for their arguments");
 
-// A number, an integer or a truth value as it is computed with.
+// Loads a float, an integer or a truth value as float32.
 AMP_BOTH inline float LoadAsFloat(const void* from, Storage storage, int64_t at) {
   return IsFloat(storage) ? LoadFloat(from, storage, at) : static_cast<float>(LoadInteger(from, storage, at));
 }
 
-// Slots by number. The numbers are known when the kernel runs, and an array that is asked for such an element lies in
-// memory: registers are found by comparison, which all threads of a warp do alike.
+// Slots by number. The numbers are known only when the kernel runs, and an array indexed by such a number would lie in
+// memory. Registers are therefore found by comparing numbers, which all threads of a warp do alike.
 template <int kSlots>
 class ChainSlots {
  public:
@@ -104,7 +104,7 @@ class ChainSlots {
 template <int kSlots>
 struct ChainBody {
   ChainArguments chain;
-  bool has_packs;  // the result, and all operands that lie as it does, take packs
+  bool has_packs;  // the result, and all operands that lie as it does, can be read and written in packs
 
   AMP_BOTH int64_t PlaceOf(uint32_t operand, uint32_t i) const {
     int64_t place = 0;
@@ -115,7 +115,7 @@ struct ChainBody {
     return place;
   }
 
-  // Most packs lie within one row.
+  // Finds the offsets of a pack of elements. Most packs lie within one row.
   AMP_BOTH void PlacesOf(uint32_t operand, Lanes lanes, int64_t (&places)[kPack]) const {
     const int inner = chain.shape.rank - 1;
     const uint32_t row = chain.shape.dims[inner];
@@ -145,7 +145,7 @@ struct ChainBody {
     }
   }
 
-  // x: what the step before gave, then what this one gives.
+  // x: the result of the step before, replaced by the result of this step.
   AMP_BOTH void Compute(const ChainCode& code, const ChainSlots<kSlots>& slots, float (&x)[kPack]) const {
     float other[kPack], third[kPack];
     if (code.kind == ChainCodeKind::kChoose) slots.Read(code.reads[2], x, third);
@@ -186,7 +186,7 @@ struct ChainBody {
       } else {
         Compute(code, slots, x);
       }
-      // Storing rounds floats; of truth values it would keep the whole part.
+      // Storing rounds floats. Truth values must be rounded first, as storing would keep their integer part.
       const bool is_stored_next =
           step + 1 == chain.num_codes && code.rounds_to == chain.storage && IsFloat(chain.storage);
       if (!is_stored_next) RoundAllTo(code.rounds_to, x);

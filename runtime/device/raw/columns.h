@@ -1,5 +1,5 @@
-// Sums down the columns of [rows, columns]: in parts of rows, a thread for each column of a part, or for a pack of them, so
-// that neighbours read neighbours; then over the parts.
+// Sums down the columns of [rows, columns]. The rows are cut into parts. A thread sums one column of a part, or a pack
+// of columns, so that neighbouring threads read neighbouring elements. A second kernel adds up the parts.
 #ifndef AMP_RUNTIME_DEVICE_RAW_COLUMNS_H_
 #define AMP_RUNTIME_DEVICE_RAW_COLUMNS_H_
 
@@ -16,10 +16,10 @@ struct NormOperands {
   Storage x_storage, scale_storage, g_storage;
 };
 
-// sums [parts, columns] of g, or where there is an x of g * (x - mean) * inverse_deviation, by row.
+// Computes sums [parts, columns] of g, or, with an x, of g * (x - mean) * inverse_deviation with statistics by row.
 struct SumColumnsArguments {
   static constexpr Kernel kKernel = Kernel::kSumColumns;
-  NormOperands of;  // x: may be null
+  NormOperands of;  // of.x: null for sums of g
   uint32_t rows, columns, parts, part_size;
   const float *mean, *inverse_deviation;  // null without x
   float* sums;
@@ -44,7 +44,7 @@ struct SumColumnsBody {
   }
 };
 
-// Of g alone, whose rows begin where packs may be read.
+// Sums packs of columns of g, without x. REQUIRES: rows of g begin at addresses where packs may be read.
 template <typename T>
 struct SumColumnPacksBody {
   SumColumnsArguments sum;
@@ -73,7 +73,7 @@ int Start(Runner& runner, const SumColumnsArguments& sum) {
   return runner.ForEach(sum.parts * sum.columns, SumColumnsBody{sum});
 }
 
-// y[column] = scale * the sum over the parts.
+// Computes y[column] = scale * the sum over the parts.
 struct JoinColumnsArguments {
   static constexpr Kernel kKernel = Kernel::kJoinColumns;
   const float* sums;  // [parts, columns]

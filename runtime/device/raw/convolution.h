@@ -1,4 +1,4 @@
-// Convolutions and transposed ones, a thread for each element of the result: what runs where no library takes them.
+// Convolutions and transposed convolutions with one thread per element of the result, for those that no library takes.
 #ifndef AMP_RUNTIME_DEVICE_RAW_CONVOLUTION_H_
 #define AMP_RUNTIME_DEVICE_RAW_CONVOLUTION_H_
 
@@ -11,8 +11,9 @@
 
 namespace amp::device {
 
-// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and
-// are 1. Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
+// Computes y = steps(convolution of x with w + bias) for images of up to three axes; missing axes come first, with
+// length 1. Windows slide over an image whose size is `input` and give `output` positions: that image is x, or y in a
+// transposed convolution.
 struct ConvolveArguments {
   static constexpr Kernel kKernel = Kernel::kConvolve;
   const void *x, *w;
@@ -29,7 +30,7 @@ struct ConvolveArguments {
   ResultStep steps[kMaxResultSteps] = {};
 };
 
-// The index along an axis of x that tap `tap` of output `position` reads; below 0: none.
+// Returns the index along an axis of x that tap `tap` of output `position` reads; below 0: none.
 AMP_BOTH inline int32_t ReadByTap(const PoolAxis& axis, bool is_transposed, int32_t position, int32_t tap) {
   if (!is_transposed) {
     const int32_t at = position * axis.stride - axis.pad_begin + tap * axis.dilation;
@@ -40,10 +41,10 @@ AMP_BOTH inline int32_t ReadByTap(const PoolAxis& axis, bool is_transposed, int3
   return reach / axis.stride < axis.output ? reach / axis.stride : -1;
 }
 
-// What one element of the result is made of.
+// The coordinates of one element of the result.
 struct ConvolvePlace {
   int32_t position[kMaxPoolAxes];
-  uint32_t filter, image, group, within;  // `within`: the filter's number in its group
+  uint32_t filter, image, group, within;  // `within`: the filter's index in its group
 };
 
 struct ConvolveWalk {
@@ -69,7 +70,7 @@ struct ConvolveWalk {
     return place;
   }
 
-  // The plane of x, and the taps of w, for channel `c` of the group: where they begin.
+  // Offsets of the first element of x's plane, and of the first tap of w, for channel `c` of the group.
   AMP_BOTH int64_t FirstOfX(const ConvolvePlace& place, uint32_t c) const {
     const int64_t plane = static_cast<int64_t>(SizeOfX(0)) * SizeOfX(1) * SizeOfX(2);
     const int64_t channel = static_cast<int64_t>(place.group) * convolve.group_channels + c;
@@ -79,13 +80,13 @@ struct ConvolveWalk {
     const int64_t taps =
         static_cast<int64_t>(convolve.axes[0].kernel) * convolve.axes[1].kernel * convolve.axes[2].kernel;
     const int64_t channel = static_cast<int64_t>(place.group) * convolve.group_channels + c;
-    // w is [filters, channels of a group, ...], or where it is transposed [channels, filters of a group, ...].
+    // w is [filters, channels of a group, ...], or transposed [channels, filters of a group, ...].
     const int64_t weights = convolve.is_transposed ? channel * convolve.group_filters + place.within
                                                    : static_cast<int64_t>(place.filter) * convolve.group_channels + c;
     return weights * taps;
   }
 
-  // visit(place in the plane, number of the tap)
+  // Calls visit(offset in the plane, index of the tap).
   template <typename Visit>
   AMP_BOTH void ForEachTap(const int32_t (&position)[kMaxPoolAxes], Visit visit) const {
     const PoolAxis* const axes = convolve.axes;

@@ -1,8 +1,8 @@
-// Elements as the device's kernels see them: how floats of 16 bits become float32 and come back.
+// Elements in the device's kernels: how 16-bit floats are converted to float32 and back.
 //
-// What is here, and in the other headers of this folder, is compiled twice: by nvcc for the device, and by the compiler of
-// everything else for the test double, so that numbers are tested where there is no device. Rounding is to nearest, ties
-// to even; what is too large becomes infinity; NaN stays NaN.
+// This header and the others in this folder are compiled twice: by nvcc for the device, and by the ordinary compiler
+// for the fake device, so that numbers are tested without a GPU. Rounding is to nearest, ties to even. Values that are
+// too large become infinite; NaN stays NaN.
 #ifndef AMP_RUNTIME_DEVICE_RAW_ELEMENT_H_
 #define AMP_RUNTIME_DEVICE_RAW_ELEMENT_H_
 
@@ -76,7 +76,8 @@ AMP_BOTH inline Float16 Narrow<Float16>(float x) {
   const uint32_t bits = BitsOf(x), sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7fffffffu;
   if (magnitude > kInfinity) return {static_cast<uint16_t>(sign | 0x7e00u)};
   if (magnitude >= kRoundsToInfinity) return {static_cast<uint16_t>(sign | 0x7c00u)};
-  if (magnitude < kLeastNormal) {  // the last place of 1/2 is that of float16's subnormal numbers
+  // Adding 1/2 rounds to float16's subnormal numbers, as the last bit of float32's 1/2 has their spacing.
+  if (magnitude < kLeastNormal) {
     return {static_cast<uint16_t>(sign | (BitsOf(FloatOf(magnitude) + 0.5f) - BitsOf(0.5f)))};
   }
   const uint32_t half_a_place = 0xfffu + (magnitude >> 13 & 1u);
@@ -97,7 +98,7 @@ AMP_BOTH inline Bfloat16 Narrow<Bfloat16>(float x) {
 #endif
 }
 
-// What kernels tell apart; other types are moved by their size alone.
+// The element types that kernels distinguish. Elements of other types are only moved, by their size.
 enum class Storage : int32_t { kFloat32, kFloat16, kBfloat16, kBool, kInt8, kUint8, kInt32, kInt64, kOther };
 
 template <typename T>
@@ -105,7 +106,7 @@ struct Tag {
   using Type = T;
 };
 
-// Calls `visit` with the Tag of a float; `otherwise` for other types.
+// Calls `visit` with the Tag of a float type; returns `otherwise` for other types.
 template <typename Result, typename Visit>
 Result VisitFloat(Storage storage, Result otherwise, Visit&& visit) {
   switch (storage) {
@@ -120,7 +121,7 @@ Result VisitFloat(Storage storage, Result otherwise, Visit&& visit) {
   }
 }
 
-// An element of a float, whose type is known when the kernel runs.
+// Load and store an element of a float type that is known only when the kernel runs.
 AMP_BOTH inline float LoadFloat(const void* from, Storage storage, int64_t at) {
   switch (storage) {
     case Storage::kFloat16:
@@ -148,7 +149,7 @@ AMP_BOTH inline bool IsFloat(Storage storage) {
   return storage == Storage::kFloat32 || storage == Storage::kFloat16 || storage == Storage::kBfloat16;
 }
 
-// As a value of the type is when it is stored and read again.
+// Returns x rounded to the type, as if it were stored and read again.
 AMP_BOTH inline float RoundedTo(Storage storage, float x) {
   switch (storage) {
     case Storage::kFloat16:
@@ -162,7 +163,7 @@ AMP_BOTH inline float RoundedTo(Storage storage, float x) {
   }
 }
 
-// An element of an integer, or 0 and 1 of a truth value.
+// Loads an integer, or a truth value as 0 or 1.
 AMP_BOTH inline int64_t LoadInteger(const void* from, Storage storage, int64_t at) {
   switch (storage) {
     case Storage::kInt8:
@@ -175,7 +176,7 @@ AMP_BOTH inline int64_t LoadInteger(const void* from, Storage storage, int64_t a
       return static_cast<const uint8_t*>(from)[at];
   }
 }
-// The low bits of what does not fit.
+// Stores the low bits of an integer that does not fit the type.
 AMP_BOTH inline void StoreInteger(void* to, Storage storage, int64_t at, int64_t x) {
   switch (storage) {
     case Storage::kBool:

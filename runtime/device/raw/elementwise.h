@@ -1,4 +1,4 @@
-// Kernels that compute element by element: functions of one and of two, conversions, comparisons, choices.
+// Kernels that compute element by element: functions of one and two elements, conversions, comparisons, choices.
 #ifndef AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_
 #define AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_
 
@@ -12,7 +12,7 @@
 
 namespace amp::device {
 
-// ---- y = function(x), of floats ---------------------------------------------------------------------------------------
+// ---- y = function(x), of floats -------------------------------------------------------------------------------------
 
 struct MapArguments {
   static constexpr Kernel kKernel = Kernel::kMap;
@@ -47,9 +47,9 @@ int Start(Runner& runner, const MapArguments& map) {
   });
 }
 
-// ---- y = x in another type --------------------------------------------------------------------------------------------
+// ---- y = x in another type ------------------------------------------------------------------------------------------
 
-// Numbers are cut towards zero where the result is an integer.
+// Floats are truncated towards zero if the result is an integer.
 struct ConvertArguments {
   static constexpr Kernel kKernel = Kernel::kConvert;
   const void* x;
@@ -91,7 +91,7 @@ int Start(Runner& runner, const ConvertArguments& convert) {
   return runner.ForEach(NumPacks(convert.count), ConvertBody{convert, has_packs});
 }
 
-// ---- y = function(a, b) -----------------------------------------------------------------------------------------------
+// ---- y = function(a, b) ---------------------------------------------------------------------------------------------
 
 struct ZipOperands {
   const void *a, *b;
@@ -99,7 +99,7 @@ struct ZipOperands {
   uint32_t count;
   Storage storage;
   StridedShape<2> shape;
-  bool is_flat;  // both operands lie as the result does
+  bool is_flat;  // both operands lie in memory as the result does
 };
 
 AMP_BOTH inline void OperandPlaces(const ZipOperands& operands, uint32_t i, int64_t (&places)[2]) {
@@ -154,7 +154,7 @@ int Start(Runner& runner, const ZipArguments& zip) {
   });
 }
 
-// Of integers; of truth values kMin is And, kMax is Or.
+// Integers. For truth values, kMin is And and kMax is Or.
 struct ZipIntegersArguments {
   static constexpr Kernel kKernel = Kernel::kZipIntegers;
   ZipOperands operands;
@@ -178,9 +178,9 @@ int Start(Runner& runner, const ZipIntegersArguments& zip) {
   return runner.ForEach(zip.operands.count, ZipIntegersBody{zip});
 }
 
-// ---- truth values -----------------------------------------------------------------------------------------------------
+// ---- truth values ---------------------------------------------------------------------------------------------------
 
-// Of floats, or of integers; y is 0 and 1.
+// Compares floats or integers; y is 0 or 1.
 struct CompareArguments {
   static constexpr Kernel kKernel = Kernel::kCompare;
   ZipOperands operands;
@@ -208,9 +208,9 @@ int Start(Runner& runner, const CompareArguments& compare) {
   return runner.ForEach(compare.operands.count, CompareBody{compare});
 }
 
-// ---- y = condition ? a : b --------------------------------------------------------------------------------------------
+// ---- y = condition ? a : b ------------------------------------------------------------------------------------------
 
-// Calls `visit` with the Tag of an unsigned integer of that size; `otherwise` for other sizes.
+// Calls `visit` with the Tag of an unsigned integer of this size; returns `otherwise` for other sizes.
 template <typename Result, typename Visit>
 Result VisitSize(size_t element_bytes, Result otherwise, Visit&& visit) {
   switch (element_bytes) {
@@ -254,13 +254,13 @@ int Start(Runner& runner, const ChooseArguments& choose) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(choose.count, ChooseBody<T>{choose}); });
 }
 
-// ---- y = a < b ? c : d, of floats of one type ---------------------------------------------------------------------------
+// ---- y = a < b ? c : d, of floats of one type -----------------------------------------------------------------------
 
 struct CompareAndChooseArguments {
   static constexpr Kernel kKernel = Kernel::kCompareAndChoose;
   struct Operand {
     const void* data;
-    bool is_one;  // an element for all; else it lies as the result does
+    bool is_one;  // one element for all; otherwise it lies as the result does
   };
   Operand a, b, c, d;
   void* y;

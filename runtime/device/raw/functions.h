@@ -1,4 +1,4 @@
-// Functions of one and of two float32 numbers, as ONNX defines them.
+// Functions of one and two float32 numbers, as ONNX defines them.
 #ifndef AMP_RUNTIME_DEVICE_RAW_FUNCTIONS_H_
 #define AMP_RUNTIME_DEVICE_RAW_FUNCTIONS_H_
 
@@ -78,8 +78,9 @@ AMP_BOTH inline float HardSigmoid(float x, float a, float b) {
   return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 AMP_BOTH inline float Softplus(float x) { return (x > 0 ? x : x == x ? 0 : x) + log1pf(expf(-fabsf(x))); }
-// 1 - erf(x) to 5e-7 of its value, which takes a device a third of what erfcf takes: e^(-x^2) times a polynomial in
-// t = 1 / (1 + |x| / 2), fitted so that the largest relative error is least. Beyond 15 it is 0 in float32.
+// Returns 1 - erf(x) with a relative error of at most 5e-7, in a third of the time that erfcf takes on a device. It is
+// e^(-x^2) times a polynomial in t = 1 / (1 + |x| / 2), fitted to minimise the largest relative error. Beyond 15 it is
+// 0 in float32.
 AMP_BOTH inline float ErrorComplement(float x) {
   constexpr float kFit[] = {0.282084331f, 0.282412113f,  0.242835007f, 0.203752951f,  -0.0291495287f,
                             0.281734721f, -0.490407622f, 0.286124567f, -0.0593865838f};
@@ -93,14 +94,14 @@ AMP_BOTH inline float ErrorComplement(float x) {
 #endif
   float fit = kFit[kDegree];
   for (int i = kDegree - 1; i >= 0; --i) fit = fit * t + kFit[i];
-  const float square = z * z, rest = fmaf(z, z, -square);  // what the square was rounded by
+  const float square = z * z, rest = fmaf(z, z, -square);  // rest: the rounding error of the square
   const float complement = t * fit * expf(-square) * (1 - rest);
   return x < 0 ? 2 - complement : complement;
 }
-// By the complement, which keeps its digits where the function is small.
+// Uses the complement of erf, which keeps its digits where the function is small.
 AMP_BOTH inline float Gelu(float x) { return 0.5f * x * ErrorComplement(x * -0.70710678118654752f); }
 AMP_BOTH inline float GeluTanh(float x) { return x * Sigmoid(x * (x * x * 0.0713548162726f + 1.59576912160573f)); }
-// tanh(log(1 + e^x)) in terms of e^x; where its square would be too large, it is 1.
+// Computes x * tanh(log(1 + e^x)) from e^x. For x above 20, where the square of e^x could overflow, the factor is 1.
 AMP_BOTH inline float Mish(float x) {
   const float power = expf(x > 20 ? 20.0f : x), part = power * (power + 2);
   return x * (part / (part + 2));
@@ -201,7 +202,7 @@ AMP_BOTH inline float Apply(UnaryFunction function, float x, float a, float b) {
   return x;
 }
 
-// NaN where one of the two is.
+// Return NaN if one of the two is NaN.
 AMP_BOTH inline float LargerOf(float x, float y) { return x != x || x > y ? x : y; }
 AMP_BOTH inline float SmallerOf(float x, float y) { return x != x || x < y ? x : y; }
 
@@ -227,7 +228,7 @@ AMP_BOTH inline float Apply(BinaryFunction function, float x, float y) {
   return x;
 }
 
-// Calls `visit` with the function as a constant, so that what it does with many numbers finds out which it is but once.
+// Calls `visit` with the function as a constant, so that work on many numbers tests only once which function it is.
 template <typename Function, int kFirst = 0, typename Visit>
 AMP_BOTH void WithConstant(Function function, const Visit& visit) {
   if constexpr (kFirst < NumFunctions(Function())) {
@@ -237,7 +238,8 @@ AMP_BOTH void WithConstant(Function function, const Visit& visit) {
   }
 }
 
-// Of integers: kPower and kPRelu are none. Wraps where the result does not fit; quotients are cut towards zero.
+// Applies a function to integers; kPower and kPRelu are not supported. Results wrap; quotients are truncated towards
+// zero.
 AMP_BOTH inline int64_t Apply(BinaryFunction function, int64_t x, int64_t y) {
   switch (function) {
     case BinaryFunction::kAdd:

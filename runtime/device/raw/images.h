@@ -1,4 +1,4 @@
-// Kernels over images: resampling along an axis, and norms by neighbouring channels.
+// Kernels over images: resampling along an axis, and normalising by neighbouring channels.
 #ifndef AMP_RUNTIME_DEVICE_RAW_IMAGES_H_
 #define AMP_RUNTIME_DEVICE_RAW_IMAGES_H_
 
@@ -10,7 +10,7 @@
 
 namespace amp::device {
 
-// ---- y[outer, i, inner] = sum of weights times x[outer, some, inner] ----------------------------------------------------
+// ---- y[outer, i, inner] = sum of weights times x[outer, element, inner] ---------------------------------------------
 
 struct WeightedPlace {
   uint32_t element;
@@ -24,7 +24,7 @@ struct ResampleArguments {
   Storage x_storage, y_storage;
   uint32_t count;  // of y
   uint32_t in, out, inner;
-  const uint32_t* begins;  // output i is made of terms [begins[i], begins[i + 1])
+  const uint32_t* begins;  // output i is the sum of terms [begins[i], begins[i + 1])
   const WeightedPlace* terms;
 };
 
@@ -49,9 +49,9 @@ int Start(Runner& runner, const ResampleArguments& resample) {
   return runner.ForEach(resample.count, ResampleBody{resample});
 }
 
-// ---- local response normalization ---------------------------------------------------------------------------------------
+// ---- local response normalization -----------------------------------------------------------------------------------
 
-// y = x / (bias + alpha * sum of squares of the channels [c - before, c + after])^beta, of [N, channels, pixels]
+// Computes y = x / (bias + alpha * sum of squares of channels [c - before, c + after])^beta for [N, channels, pixels].
 struct NormalizeNeighboursArguments {
   static constexpr Kernel kKernel = Kernel::kNormalizeNeighbours;
   const void* x;

@@ -1,5 +1,5 @@
-// Products of matrices, and convolutions, of integers of 8 bits, a thread for each element of the result: sums of products
-// as int32, which wrap, or quantised again.
+// Matrix products and convolutions of 8-bit integers with one thread per element of the result. Sums of products are
+// int32 and wrap; they may be requantised.
 #ifndef AMP_RUNTIME_DEVICE_RAW_INTEGERS_H_
 #define AMP_RUNTIME_DEVICE_RAW_INTEGERS_H_
 
@@ -13,12 +13,12 @@
 
 namespace amp::device {
 
-// Integers with a zero point of their own, or one for each column or filter.
+// Integers with one zero point, or one for each column or filter.
 struct CentredIntegers {
   const void* elements;
   const void* zero_point;  // null: 0
   Storage storage;         // of both
-  uint32_t step;           // 1: a zero point for each; 0: one in all
+  uint32_t step;           // 1: one zero point for each column or filter; 0: one in all
 
   AMP_BOTH int32_t ZeroOf(uint32_t which) const {
     return zero_point == nullptr ? 0 : static_cast<int32_t>(LoadInteger(zero_point, storage, which * step));
@@ -26,7 +26,7 @@ struct CentredIntegers {
   AMP_BOTH int32_t At(int64_t at) const { return static_cast<int32_t>(LoadInteger(elements, storage, at)); }
 };
 
-// What becomes of a sum: y = round(sum * factor) + zero point, with a factor for each column or filter.
+// The result of a sum: y = round(sum * factor) + zero point, with one factor for each column or filter.
 struct SumResult {
   void* y;
   const double* factors;  // null: y is the sum, int32
@@ -42,13 +42,13 @@ struct SumResult {
   }
 };
 
-// y [batch, m, n] = a [m, k] b [k, n], for each of the batch.
+// Computes y [batch, m, n] = a [m, k] b [k, n] for each matrix of the batch.
 struct MultiplyIntegersArguments {
   static constexpr Kernel kKernel = Kernel::kMultiplyIntegers;
-  CentredIntegers a, b;  // zero points: one of a, of b one or one for each column
+  CentredIntegers a, b;  // a has one zero point, b one or one for each column
   SumResult result;
   uint32_t count, m, n, k;  // count: of y
-  StridedShape<2> batch;    // where the matrices are
+  StridedShape<2> batch;    // offsets of the matrices
 };
 
 struct MultiplyIntegersBody {
@@ -74,11 +74,11 @@ int Start(Runner& runner, const MultiplyIntegersArguments& product) {
   return runner.ForEach(product.count, MultiplyIntegersBody{product});
 }
 
-// y = convolution of x with w + bias. What pads x is its zero point.
+// Computes y = convolution of x with w + bias. The padding of x has the value of its zero point.
 struct ConvolveIntegersArguments {
   static constexpr Kernel kKernel = Kernel::kConvolveIntegers;
-  ConvolveArguments places;  // of x and w, which are below, and count: the rest does not matter
-  CentredIntegers x, w;      // zero points: one of x, of w one or one for each filter
+  ConvolveArguments places;  // the shape and `count`; its pointers and types are not used
+  CentredIntegers x, w;      // x has one zero point, w one or one for each filter
   const int32_t* bias;       // null: none
   SumResult result;
 };

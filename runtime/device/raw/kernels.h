@@ -1,4 +1,4 @@
-// How the device's kernels are named and started, on a device and by the test double alike.
+// How the kernels are named and started, both on a device and by the fake device.
 //
 // A kernel is the struct of its arguments and a function that starts it with a runner:
 //
@@ -7,10 +7,10 @@
 //     ... return runner.ForEach(map.count, MapBody<T>{map});
 //   }
 //
-// A runner has two ways to run a body, and gives 0, or an error of its own kind:
-//   ForEach(count, body)   body(i) for each i < count, in any order
-//   ForRows(rows, body, length)   body(row, team) for each row, of about as many elements; a team are the threads that share
-//                                 a row, see rows.h
+// A runner has two ways to run a body. They return 0, or an error of the runner's kind:
+//   ForEach(count, body)          body(i) for each i < count, in any order
+//   ForRows(rows, body, length)   body(row, team) for each row, of about `length` elements; a team is the threads that
+//                                 share a row, see rows.h
 #ifndef AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
 
@@ -81,13 +81,13 @@ enum class Kernel : int32_t {
 };
 inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kCompareAndChoose) + 1;
 
-// Rows from this length on are worth a whole block of threads.
+// Rows with at least this length get a whole block of threads.
 inline constexpr uint32_t kLongRow = 512;
 
-// What Start gives for arguments that it does not take: a bug of ours.
+// The error that Start returns for arguments that it does not support: a bug of the caller.
 inline constexpr int kBadArguments = -1;
 
-// Starts a kernel with the arguments of its struct; 0, or an error.
+// Starts a kernel with the arguments of its struct. Returns 0, or an error.
 using Launch = int (*)(void* self, const void* arguments);
 struct LaunchTable {
   Launch launches[kNumKernels] = {};

@@ -1,4 +1,4 @@
-// Cross-entropies of training and their gradients: a team for each row of logits.
+// Cross-entropies of training and their gradients, with one team of threads per row of logits.
 #ifndef AMP_RUNTIME_DEVICE_RAW_LOSS_H_
 #define AMP_RUNTIME_DEVICE_RAW_LOSS_H_
 
@@ -12,7 +12,7 @@ namespace amp::device {
 
 inline constexpr uint32_t kBitsOfNan = 0x7fc00000u;
 
-// Rows of logits [rows, classes], and what they are to be: a class each, or how much of each class.
+// Rows of logits [rows, classes] and their wanted classes: one class each, or a target for each class.
 struct Classification {
   const void *logits, *wanted;
   Storage logits_storage, wanted_storage;
@@ -25,7 +25,7 @@ struct Classification {
   AMP_BOTH float TargetAt(uint32_t row, uint32_t i) const {
     return LoadFloat(wanted, wanted_storage, static_cast<int64_t>(row) * classes + i);
   }
-  // Numbers are cut to whole ones; below 0 what is no class.
+  // Returns the label truncated to an integer; below 0 if it is no class.
   AMP_BOTH int64_t LabelOf(uint32_t row) const {
     if (IsFloat(wanted_storage)) {
       const float label = truncf(LoadFloat(wanted, wanted_storage, row));
@@ -36,7 +36,7 @@ struct Classification {
   }
 };
 
-// -sum(target * log_p) of each row, NaN where the label is no class.
+// Computes -sum(target * log_p) of each row; NaN if the label is no class.
 struct CrossEntropyArguments {
   static constexpr Kernel kKernel = Kernel::kCrossEntropy;
   Classification of;
@@ -72,7 +72,7 @@ int Start(Runner& runner, const CrossEntropyArguments& entropy) {
   return runner.ForRows(entropy.of.rows, CrossEntropyBody{entropy}, entropy.of.classes);
 }
 
-// (p * sum(target) - target) * g / rows, of each element.
+// Computes (p * sum(target) - target) * g / rows for each element.
 struct CrossEntropyGradientArguments {
   static constexpr Kernel kKernel = Kernel::kCrossEntropyGradient;
   Classification of;

@@ -1,4 +1,4 @@
-// Kernels that move elements and do not look at them.
+// Kernels that move elements without reading their values.
 #ifndef AMP_RUNTIME_DEVICE_RAW_MOVE_H_
 #define AMP_RUNTIME_DEVICE_RAW_MOVE_H_
 
@@ -10,7 +10,7 @@
 
 namespace amp::device {
 
-// to[i, j, ...] = from[start + i * strides[0] + j * strides[1] + ...]
+// Copies to[i, j, ...] = from[start + i * strides[0] + j * strides[1] + ...].
 struct CopyStridedArguments {
   static constexpr Kernel kKernel = Kernel::kCopyStrided;
   const void* from;
@@ -37,7 +37,7 @@ int Start(Runner& runner, const CopyStridedArguments& copy) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyStridedBody<T>{copy}); });
 }
 
-// Blocks of `run` elements: to[to_first + b * to_step + r] = from[from_first + b * from_step + r]
+// Copies blocks of `run` elements: to[to_first + b * to_step + r] = from[from_first + b * from_step + r].
 struct CopyBlocksArguments {
   static constexpr Kernel kKernel = Kernel::kCopyBlocks;
   const void* from;
@@ -64,15 +64,15 @@ int Start(Runner& runner, const CopyBlocksArguments& copy) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyBlocksBody<T>{copy}); });
 }
 
-// to[i, j, ...] = from[picks of axis 0 [i], picks of axis 1 [j], ...], or `fill` where one of these is below 0. `picks`
-// has the lists of all axes, one behind the other, as places in `from`: indices times its strides.
+// Copies to[i, j, ...] = from[picks of axis 0 [i] + picks of axis 1 [j] + ...], or `fill` if one of these is below 0.
+// `picks` holds the lists of all axes one after another, as offsets in `from`: indices times its strides.
 struct CopyPickedArguments {
   static constexpr Kernel kKernel = Kernel::kCopyPicked;
   const void* from;
   void* to;
   uint32_t count;
   size_t element_bytes;
-  uint64_t fill;  // its bytes, the first ones
+  uint64_t fill;  // the element's bytes come first
   const int64_t* picks;
   int32_t rank;
   uint32_t dims[kMaxAxes];
@@ -103,7 +103,7 @@ int Start(Runner& runner, const CopyPickedArguments& copy) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyPickedBody<T>{copy}); });
 }
 
-// Runs of `run` elements, from the places `firsts` on.
+// Copies runs of `run` elements that begin at the offsets `firsts` of `from`.
 struct CopyRunsArguments {
   static constexpr Kernel kKernel = Kernel::kCopyRuns;
   const void* from;
@@ -128,7 +128,7 @@ int Start(Runner& runner, const CopyRunsArguments& copy) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyRunsBody<T>{copy}); });
 }
 
-// The other way round: runs of `run` elements, to the places `firsts` on. No two of them meet.
+// Copies runs of `run` elements to the offsets `firsts` of `to`. REQUIRES: no two runs overlap.
 struct ScatterRunsArguments {
   static constexpr Kernel kKernel = Kernel::kScatterRuns;
   const void* from;
@@ -154,8 +154,8 @@ int Start(Runner& runner, const ScatterRunsArguments& scatter) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(scatter.count, ScatterRunsBody<T>{scatter}); });
 }
 
-// Planes of a picture become channels beside each other, and further channels are 0: of pixel p of picture n
-//   to[n, p, c] = from[n, c, p], or 0 where c is no plane
+// Converts the planes of a picture to interleaved channels, and sets further channels to 0: for pixel p of picture n,
+//   to[n, p, c] = from[n, c, p], or 0 if there is no plane c
 // A thread writes all channels of a pixel.
 inline constexpr uint32_t kJoinedPlanes = 4;
 struct JoinPlanesArguments {

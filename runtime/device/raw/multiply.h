@@ -1,7 +1,7 @@
-// Products of matrices without a library, in plain float32 arithmetic: what runs where the library has no algorithm.
+// Matrix products in plain float32 arithmetic, for those for which the library has no algorithm.
 //
-// A thread computes a tile of 4 x 4 elements, so that what it reads serves four of its products. The columns of a tile are
-// a quarter of all columns apart: threads beside each other read columns beside each other.
+// A thread computes a tile of 4 x 4 elements, so that each element that it reads serves four of its products. The
+// columns of a tile are a quarter of all columns apart, so that neighbouring threads read neighbouring columns.
 #ifndef AMP_RUNTIME_DEVICE_RAW_MULTIPLY_H_
 #define AMP_RUNTIME_DEVICE_RAW_MULTIPLY_H_
 
@@ -16,7 +16,7 @@ namespace amp::device {
 
 inline constexpr int kTileRows = 4, kTileColumns = 4;
 
-// REQUIRES: as many elements of the result as uint32_t counts.
+// REQUIRES: the number of elements of the result fits uint32_t.
 struct MultiplyArguments {
   static constexpr Kernel kKernel = Kernel::kMultiply;
   ProductArguments product;
@@ -25,9 +25,9 @@ struct MultiplyArguments {
 template <typename T>
 struct MultiplyBody {
   ProductArguments product;
-  int64_t tiles_down, tiles_across;  // of a result
+  int64_t tiles_down, tiles_across;  // of one result matrix
 
-  // What is added to a sum of products, and done to it.
+  // Applies alpha, addend, bias and activation to a sum of products.
   AMP_BOTH float Finished(float sum, int64_t at, int64_t column) const {
     sum *= product.alpha;
     if (product.addend != nullptr) sum += LoadFloat(product.addend, product.y_storage, at);
@@ -48,7 +48,7 @@ struct MultiplyBody {
     const int64_t column = i % tiles_across, row = i / tiles_across % tiles_down * kTileRows,
                   which = i / tiles_across / tiles_down;
     const int64_t a_step = product.transposes_a ? m : 1, b_step = product.transposes_b ? 1 : n;
-    const T *a[kTileRows], *b[kTileColumns];  // beyond the end: what is there last, once more
+    const T *a[kTileRows], *b[kTileColumns];  // beyond the end: the last row or column again
     for (int r = 0; r < kTileRows; ++r) {
       const int64_t at = row + r < m ? row + r : m - 1;
       a[r] = static_cast<const T*>(product.a) + which * product.a_step + at * (product.transposes_a ? 1 : k);

@@ -1,9 +1,10 @@
-// Norms as they train: statistics of channels, and gradients by statistics that are taken again.
+// Norms in training: statistics of channels, and gradients that compute the statistics again.
 //
 //   n = (x - mean) / deviation     dx = (s - mean (s) - n mean (s n)) / deviation, s = scale * g     dscale = sum (g n)
 //
-// Channels are few and long: each is cut into parts, a team for each of them, and what the parts gave is joined in order.
-// Rows of the last axes are many: a team for each; dscale, down their columns, is summed in parts of rows.
+// Channels are few and long: each is cut into parts, a team of threads computes each part, and the results of parts are
+// combined in order. Rows of the last axes are many: a team computes each; dscale, down their columns, is summed in
+// parts of rows.
 #ifndef AMP_RUNTIME_DEVICE_RAW_NORM_GRADIENT_H_
 #define AMP_RUNTIME_DEVICE_RAW_NORM_GRADIENT_H_
 
@@ -16,10 +17,10 @@
 
 namespace amp::device {
 
-// ---- statistics of channels -------------------------------------------------------------------------------------------
+// ---- statistics of channels -----------------------------------------------------------------------------------------
 
-// The elements of channels in [batch, channels, pixels]: batch * pixels of each, in parts of `part_size` and a last one
-// that may be smaller.
+// The elements of channels in [batch, channels, pixels]: each channel has batch * pixels elements, in parts of
+// `part_size`; the last part may be smaller.
 struct ChannelParts {
   uint32_t channels, pixels, elements;
   uint32_t parts, part_size;
@@ -33,7 +34,7 @@ struct ChannelParts {
   }
 };
 
-// [channels, parts] each: the mean of a part, and the sum of squares of what is left of its elements.
+// Computes, as [channels, parts] each, the mean of a part and the sum of its squared deviations from that mean.
 struct PartMomentsArguments {
   static constexpr Kernel kKernel = Kernel::kPartMoments;
   const void* x;
@@ -68,7 +69,7 @@ int Start(Runner& runner, const PartMomentsArguments& moments) {
   return runner.ForRows(moments.parts.channels * moments.parts.parts, PartMomentsBody{moments});
 }
 
-// What is remembered of a statistic, and its next value: memory * momentum + now * (1 - momentum).
+// A running statistic and its next value: memory * momentum + now * (1 - momentum).
 struct RunningStatistic {
   const void* memory;
   void* next;  // null: nobody reads it
@@ -116,9 +117,9 @@ int Start(Runner& runner, const JoinMomentsArguments& join) {
   return runner.ForEach(join.parts.channels, JoinMomentsBody{join});
 }
 
-// ---- gradients by statistics of channels ------------------------------------------------------------------------------
+// ---- gradients by statistics of channels ----------------------------------------------------------------------------
 
-// [channels, parts] each: the sum of g, and of g * (x - mean).
+// Computes, as [channels, parts] each, the sums of g and of g * (x - mean).
 struct PartSumsArguments {
   static constexpr Kernel kKernel = Kernel::kPartSums;
   NormOperands of;
@@ -154,12 +155,12 @@ int Start(Runner& runner, const PartSumsArguments& sum) {
   return runner.ForRows(sum.parts.channels * sum.parts.parts, PartSumsBody{sum});
 }
 
-// dx = of_g * (g - mean_g) + of_x * (x - mean): what these are for each channel.
+// The coefficients of each channel in dx = of_g * (g - mean_g) + of_x * (x - mean).
 struct ChannelCoefficients {
   float *mean_g, *of_g, *of_x;
 };
 
-// Channel c has number c % scales of the scale.
+// Combines the parts' sums to coefficients. Channel c uses element c % scales of the scale.
 struct JoinSumsArguments {
   static constexpr Kernel kKernel = Kernel::kJoinSums;
   const float *sums, *products;  // of parts
@@ -223,14 +224,14 @@ int Start(Runner& runner, const ChannelGradientArguments& norm) {
   return runner.ForEach(norm.count, ChannelGradientBody{norm});
 }
 
-// ---- gradients by statistics of rows ----------------------------------------------------------------------------------
+// ---- gradients by statistics of rows --------------------------------------------------------------------------------
 
-// Rows of `size` elements, with a scale for each element of a row.
+// Rows of `size` elements, with one scale for each element of a row.
 struct RowGradientArguments {
   static constexpr Kernel kKernel = Kernel::kRowGradient;
   NormOperands of;
   uint32_t rows, size;
-  bool is_centred;  // else the mean is taken for zero
+  bool is_centred;  // false: the mean is taken as zero
   float epsilon;
   float* dx;
   float *mean, *inverse_deviation;  // by row

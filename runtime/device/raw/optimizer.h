@@ -1,4 +1,4 @@
-// Steps of optimizers, and what they and the scale of a loss depend on: rates, and whether all gradients are finite.
+// Optimizer steps, learning rates, checks whether gradients are finite, and updates of the loss scale.
 #ifndef AMP_RUNTIME_DEVICE_RAW_OPTIMIZER_H_
 #define AMP_RUNTIME_DEVICE_RAW_OPTIMIZER_H_
 
@@ -11,41 +11,41 @@
 
 namespace amp::device {
 
-// ---- the step of weights ----------------------------------------------------------------------------------------------
+// ---- the step of weights --------------------------------------------------------------------------------------------
 
 enum class Optimizer : int32_t { kSgd, kMomentum, kNesterov, kRmsprop, kAdam };
 
-// What the tensors of one launch have in common.
+// The settings that all tensors of one launch share.
 struct OptimizerRule {
   Optimizer optimizer;
   float keep_first, keep_second, epsilon;
-  float decay;                 // of a weight, for a learning rate of 1
+  float decay;                 // of weights, for a learning rate of 1
   const float* rate;           // one number
   const float* learning_rate;  // one number; null: weights do not decay
-  const uint8_t* applies;      // whether there is a step at all; null: there is
+  const uint8_t* applies;      // whether there is a step at all; null: true
 };
 
-// A tensor of weights, all float32. Where the next values go may be where the present ones are.
+// A tensor of weights, all float32. The next values may be stored where the present ones are.
 struct OptimizedTensor {
   const float *weight, *gradient, *slots[2];  // null: a slot that the optimizer does not have
-  float *next_weight, *next_slots[2];         // the same, or nobody reads it
+  float *next_weight, *next_slots[2];         // null: there is no such slot, or nobody reads it
   uint32_t count, first_chunk;
 };
 
-inline constexpr uint32_t kOptimizedChunk = 4096;    // elements of a tensor that a block of threads steps
+inline constexpr uint32_t kOptimizedChunk = 4096;    // elements of a tensor that a block of threads updates
 inline constexpr size_t kMostParameterBytes = 4096;  // of a kernel, on every device
-inline constexpr size_t kBytesBesideTensors = 64;    // of the rule, and of what the runner adds
+inline constexpr size_t kBytesBesideTensors = 64;    // for the rule and for what the runner adds
 inline constexpr uint32_t kMostOptimized = static_cast<uint32_t>(
     (kMostParameterBytes - sizeof(OptimizerRule) - kBytesBesideTensors) / sizeof(OptimizedTensor));
 
-// Chunks of one tensor after the other: [0 .. 4095] [4096 .. 8191] [8192 .. 9999] [0 .. 9] ...
+// The tensors' chunks, numbered one tensor after another: [0 .. 4095] [4096 .. 8191] [8192 .. 9999] [0 .. 9] ...
 struct OptimizeArguments {
   static constexpr Kernel kKernel = Kernel::kOptimize;
   OptimizerRule rule;
   uint32_t num_tensors, num_chunks;
   OptimizedTensor tensors[kMostOptimized];
 
-  // REQUIRES: there are fewer than kMostOptimized; a count above 0.
+  // REQUIRES: there are fewer than kMostOptimized tensors; the count is above 0.
   void Add(OptimizedTensor tensor) {
     tensor.first_chunk = num_chunks;
     num_chunks += (tensor.count - 1) / kOptimizedChunk + 1;
@@ -57,7 +57,7 @@ static_assert(sizeof(OptimizeArguments) + kBytesBesideTensors / 2 <= kMostParame
 struct OptimizeBody {
   OptimizeArguments step;
 
-  // The tensor that has the chunk: the last one that begins there or before.
+  // Returns the tensor that contains the chunk: the last one that begins at the chunk or before it.
   AMP_BOTH uint32_t Find(uint32_t chunk) const {
     uint32_t first = 0, end = step.num_tensors;
     while (end - first > 1) {
@@ -121,7 +121,8 @@ int Start(Runner& runner, const OptimizeArguments& step) {
   return runner.ForRows(step.num_chunks, OptimizeBody{step}, kOptimizedChunk);
 }
 
-// rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) at update t, in float64: the powers are nearly 1.
+// Computes rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) for update t, in float64, as the powers are nearly
+// 1.
 struct AdamRateArguments {
   static constexpr Kernel kKernel = Kernel::kAdamRate;
   const float* learning_rate;
@@ -146,7 +147,7 @@ int Start(Runner& runner, const AdamRateArguments& of) {
   return runner.ForEach(1, AdamRateBody{of});
 }
 
-// ---- the scale of a loss ----------------------------------------------------------------------------------------------
+// ---- the scale of a loss --------------------------------------------------------------------------------------------
 
 struct CheckFiniteArguments {
   static constexpr Kernel kKernel = Kernel::kCheckFinite;
@@ -160,7 +161,7 @@ struct SetTrueBody {
   AMP_BOTH void operator()(uint32_t) const { *truth = 1; }
 };
 
-// Whoever finds one says so; all say the same. Infinities and NaN have all bits of the exponent, nothing else has.
+// Threads that find an infinity or NaN all store the same 0. Exactly these have all bits of the exponent set.
 struct CheckFiniteBody {
   CheckFiniteArguments check;
   bool has_packs;
@@ -180,7 +181,7 @@ int Start(Runner& runner, const CheckFiniteArguments& check) {
   return runner.ForEach(NumPacks(check.count), CheckFiniteBody{check, TakesPacks(check.x)});
 }
 
-// Of as many scales as there are elements, each by its own count of steps.
+// Updates as many scales as there are elements, each by its own count of steps.
 struct UpdateLossScaleArguments {
   static constexpr Kernel kKernel = Kernel::kUpdateLossScale;
   const float* scale;

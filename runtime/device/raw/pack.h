@@ -1,9 +1,10 @@
-// Elements beside each other that a thread reads, computes and writes together: memory is asked for 16 bytes at a time, and
-// what a kernel has to find out first is found out once for all of them.
+// Packs: neighbouring elements that a thread reads, computes and writes together. Memory is accessed 16 bytes at a
+// time, and work that does not depend on the element is done once per pack.
 //
-//   const Lanes lanes = {first, count};                       of pack i: first = i * kPack
+//   const Lanes lanes = {first, count};                       for pack i, first = i * kPack
 //   float x[kPack];
-//   LoadPack (from, Storage::kFloat16, lanes, x);   ...   StorePack (to, Storage::kFloat16, lanes, x);
+//   LoadPack (from, Storage::kFloat16, lanes, in_one_go, x);   ...
+//   StorePack (to, Storage::kFloat16, lanes, in_one_go, x);
 #ifndef AMP_RUNTIME_DEVICE_RAW_PACK_H_
 #define AMP_RUNTIME_DEVICE_RAW_PACK_H_
 
@@ -18,12 +19,12 @@ inline constexpr uint32_t kPack = 8;
 
 inline uint32_t NumPacks(uint32_t count) { return count / kPack + (count % kPack != 0 ? 1 : 0); }
 
-// Whether packs may be read from there, and written to.
+// Whether packs may be read from and written to the address.
 inline constexpr uintptr_t kPackAlignment = 16;
 inline bool TakesPacks(const void* elements) { return reinterpret_cast<uintptr_t>(elements) % kPackAlignment == 0; }
 
-// The elements of a thread, from `first` on. The last pack of a tensor may have fewer; then what is read for the rest is
-// the last element once more, and nothing is written.
+// The elements of a thread, from `first` on. The last pack of a tensor may have fewer; for the missing ones, the last
+// element is read again, and nothing is written.
 struct Lanes {
   uint32_t first, count;  // of the tensor
   AMP_BOTH bool AreAll() const { return count - first >= kPack; }
@@ -31,7 +32,7 @@ struct Lanes {
   AMP_BOTH uint32_t operator[](uint32_t lane) const { return Has(lane) ? first + lane : count - 1; }
 };
 
-// of(lane) for all of them, written out: an array whose places are known stays in registers.
+// Calls of(lane) for all lanes, unrolled: an array with indices known at compile time stays in registers.
 template <typename Of>
 AMP_BOTH void ForEachLane(const Of& of) {
   [&]<uint32_t... kLanes>(std::integer_sequence<uint32_t, kLanes...>) { (of(kLanes), ...); }
@@ -52,7 +53,7 @@ AMP_BOTH float AsFloat(T x) {
   }
 }
 
-// Calls `visit` with the Tag of a number's or a truth value's type.
+// Calls `visit` with the Tag of the type of a number or a truth value.
 template <typename Visit>
 AMP_BOTH void WithType(Storage storage, const Visit& visit) {
   switch (storage) {
@@ -73,7 +74,7 @@ AMP_BOTH void WithType(Storage storage, const Visit& visit) {
   }
 }
 
-// Elements anywhere, as float32.
+// Load elements at any offsets, as float32.
 template <typename T>
 AMP_BOTH void LoadEachOf(const void* from, const int64_t (&places)[kPack], float (&x)[kPack]) {
   for (uint32_t lane = 0; lane < kPack; ++lane) x[lane] = AsFloat(static_cast<const T*>(from)[places[lane]]);
@@ -82,7 +83,7 @@ AMP_BOTH inline void LoadEach(const void* from, Storage storage, const int64_t (
   WithType(storage, [&]<typename T>(Tag<T>) { LoadEachOf<T>(from, places, x); });
 }
 
-// `in_one_go`: TakesPacks(from).
+// Load a pack as float32. `in_one_go`: TakesPacks(from).
 template <typename T>
 AMP_BOTH void LoadPackOf(const void* from, Lanes lanes, bool in_one_go, float (&x)[kPack]) {
   if (in_one_go && lanes.AreAll()) {
@@ -96,7 +97,7 @@ AMP_BOTH inline void LoadPack(const void* from, Storage storage, Lanes lanes, bo
   WithType(storage, [&]<typename T>(Tag<T>) { LoadPackOf<T>(from, lanes, in_one_go, x); });
 }
 
-// Of floats, all of them there, beginning where packs may be read or written.
+// Loads a whole pack of floats as float32. REQUIRES: TakesPacks(from), and the pack has no missing elements.
 AMP_BOTH inline void LoadFloatPack(const void* from, Storage storage, Lanes lanes, float (&x)[kPack]) {
   switch (storage) {
     case Storage::kFloat16:
@@ -108,7 +109,7 @@ AMP_BOTH inline void LoadFloatPack(const void* from, Storage storage, Lanes lane
   }
 }
 
-// Floats of type T; `in_one_go`: TakesPacks(to).
+// Stores a pack as floats of type T. `in_one_go`: TakesPacks(to).
 template <typename T>
 AMP_BOTH void StorePackOf(void* to, Lanes lanes, bool in_one_go, const float (&x)[kPack]) {
   if (in_one_go && lanes.AreAll()) {
@@ -137,7 +138,7 @@ AMP_BOTH inline void StorePack(void* to, Storage storage, Lanes lanes, bool in_o
   }
 }
 
-// As values of the type are when they are stored and read again.
+// Rounds values to the type, as if they were stored and read again.
 AMP_BOTH inline void RoundAllTo(Storage storage, float (&x)[kPack]) {
   switch (storage) {
     case Storage::kFloat16:

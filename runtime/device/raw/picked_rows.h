@@ -1,5 +1,5 @@
-// Rows of a table that get several rows of a gradient: a thread for each element, which adds in the order of the rows, so
-// that sums are the same every time.
+// Adds rows of a gradient to the rows of a table. A thread computes each element, and adds in the order of the rows, so
+// that sums have the same bits every time.
 #ifndef AMP_RUNTIME_DEVICE_RAW_PICKED_ROWS_H_
 #define AMP_RUNTIME_DEVICE_RAW_PICKED_ROWS_H_
 
@@ -10,13 +10,14 @@
 
 namespace amp::device {
 
-// Row rows[i] of dx = the sum of the rows of g from sources[starts[i]] to sources[starts[i + 1]]. No two of `rows` are one.
+// Row rows[i] of dx = the sum of rows sources[starts[i]] to sources[starts[i + 1]] of g. REQUIRES: `rows` has no
+// duplicates.
 struct AddPickedRowsArguments {
   static constexpr Kernel kKernel = Kernel::kAddPickedRows;
   const void* g;
   float* dx;
   Storage g_storage;
-  uint32_t count;  // of elements that are written
+  uint32_t count;  // number of elements that are written
   uint32_t row_size;
   const int64_t *rows, *starts, *sources;
 };

@@ -1,7 +1,8 @@
-// Arithmetic on integers of 8 bits that stand for numbers: (q - zero point) * scale.
+// Arithmetic on 8-bit integers that represent numbers: (q - zero point) * scale.
 //
-// To the last bit what the processor gives. A number that a byte stands for, and the product of two scales and a sum of
-// products, has fewer digits than float64: it does not matter whether a device rounds it before it adds it.
+// Results have the same bits as the processor's. The number that a byte represents, and the product of two scales and a
+// sum of products, have fewer digits than float64, so it does not matter whether a device rounds a product before it
+// adds it.
 #ifndef AMP_RUNTIME_DEVICE_RAW_QUANTIZED_H_
 #define AMP_RUNTIME_DEVICE_RAW_QUANTIZED_H_
 
@@ -15,17 +16,17 @@
 
 namespace amp::device {
 
-// ---- floats to integers and back --------------------------------------------------------------------------------------
+// ---- floats to integers and back ------------------------------------------------------------------------------------
 
-// A scale and a zero point in a device's memory, one for each index of an axis, or one in all: element i has number
-// i / inner % scales.
+// Scales and zero points in a device's memory, one for each index of an axis, or one in all. Element i uses number i /
+// inner % scales.
 struct ScaleRuns {
   const void *scale, *zero_point;  // zero_point null: all are 0
   Storage scale_storage;
   uint32_t scales, inner;
 };
 
-// NaN becomes the lowest number.
+// Returns round(quotient) + zero_point, saturated to the type. NaN becomes the lowest number.
 AMP_BOTH inline int32_t ToByte(float quotient, float zero_point, Storage storage) {
   const float low = storage == Storage::kInt8 ? -128 : 0, high = low + 255;
   const float shifted = rintf(quotient) + zero_point;
@@ -33,12 +34,12 @@ AMP_BOTH inline int32_t ToByte(float quotient, float zero_point, Storage storage
   return static_cast<int32_t>(held >= low ? held : low);
 }
 
-// y = round(x / scale) + zero point, the quotient of the scale's type.
+// Computes y = round(x / scale) + zero point; the quotient is rounded to the scale's type.
 struct QuantizeArguments {
   static constexpr Kernel kKernel = Kernel::kQuantize;
   const void* x;
   void* y;
-  Storage x_storage, y_storage;  // the second: of the zero point, too
+  Storage x_storage, y_storage;  // y_storage: also of the zero point
   uint32_t count;
   ScaleRuns runs;
 };
@@ -60,12 +61,12 @@ int Start(Runner& runner, const QuantizeArguments& quantize) {
   return runner.ForEach(quantize.count, QuantizeBody{quantize});
 }
 
-// y = (x - zero point) * scale, of the scale's type.
+// Computes y = (x - zero point) * scale, of the scale's type.
 struct DequantizeArguments {
   static constexpr Kernel kKernel = Kernel::kDequantize;
   const void* x;
   void* y;
-  Storage x_storage;  // of the zero point, too
+  Storage x_storage;  // also of the zero point
   uint32_t count;
   ScaleRuns runs;
 };
@@ -87,7 +88,7 @@ int Start(Runner& runner, const DequantizeArguments& dequantize) {
   return runner.ForEach(dequantize.count, DequantizeBody{dequantize});
 }
 
-// The scale and the zero point, uint8, that span the numbers and 0; 1 and 0 where all are 0. NaN counts for nothing.
+// Finds the scale and the zero point, uint8, that span the numbers and 0; 1 and 0 if all are 0. NaN is ignored.
 struct FindRangeArguments {
   static constexpr Kernel kKernel = Kernel::kFindRange;
   const float* x;
@@ -116,9 +117,9 @@ int Start(Runner& runner, const FindRangeArguments& find) {
   return runner.ForRows(1, FindRangeBody{find});
 }
 
-// ---- integers to integers ---------------------------------------------------------------------------------------------
+// ---- integers to integers -------------------------------------------------------------------------------------------
 
-// What the integers of a tensor stand for.
+// The scale, zero point and type of a tensor's integers.
 struct QuantizedNumbers {
   double scale;
   int32_t zero_point;
@@ -129,7 +130,7 @@ AMP_BOTH inline double NumberAt(const void* x, const QuantizedNumbers& of, int64
   return static_cast<double>(LoadInteger(x, of.storage, at) - of.zero_point) * of.scale;
 }
 
-// REQUIRES: the quotient is a number.
+// Stores round(quotient) + zero point, saturated to the type. REQUIRES: the quotient is not NaN.
 AMP_BOTH inline void StoreQuotient(void* y, const QuantizedNumbers& of, int64_t at, float quotient) {
   const auto zero_point = static_cast<float>(of.zero_point);
   const float low = (of.storage == Storage::kInt8 ? -128.0f : 0.0f) - zero_point, high = low + 255;
@@ -137,7 +138,7 @@ AMP_BOTH inline void StoreQuotient(void* y, const QuantizedNumbers& of, int64_t 
   StoreInteger(y, of.storage, at, static_cast<int64_t>(rintf(held)) + of.zero_point);
 }
 
-// y = a + b or a * b, of what the integers stand for.
+// Computes y = a + b or a * b, for the numbers that the integers represent.
 struct QuantizedPairArguments {
   static constexpr Kernel kKernel = Kernel::kQuantizedPair;
   const void *a, *b;
@@ -164,7 +165,7 @@ int Start(Runner& runner, const QuantizedPairArguments& pair) {
   return runner.ForEach(pair.count, QuantizedPairBody{pair});
 }
 
-// y = table[x], of bytes: block after block of `run` of them, each `step` further on in y.
+// Computes y = table[x] of bytes, in blocks of `run` bytes that are `step` bytes apart in y.
 struct QuantizedTableArguments {
   static constexpr Kernel kKernel = Kernel::kQuantizedTable;
   const uint8_t* x;
@@ -186,7 +187,7 @@ int Start(Runner& runner, const QuantizedTableArguments& look) {
   return runner.ForEach(look.count, QuantizedTableBody{look});
 }
 
-// y[row] = mean of x[row, size]. Sums are whole numbers in float32: no more than kMostOfMean in a row.
+// Computes y[row] = mean of x[row, size]. Sums are exact in float32, as rows have at most kMostOfMean elements.
 inline constexpr uint32_t kMostOfMean = (1u << 24) / 255;
 struct QuantizedMeanArguments {
   static constexpr Kernel kKernel = Kernel::kQuantizedMean;

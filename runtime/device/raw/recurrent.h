@@ -1,4 +1,4 @@
-// A step of a recurrent layer, behind its products: gates, the new state, and what is given.
+// A step of a recurrent layer after its products: computes gates, the new state and the output.
 #ifndef AMP_RUNTIME_DEVICE_RAW_RECURRENT_H_
 #define AMP_RUNTIME_DEVICE_RAW_RECURRENT_H_
 
@@ -11,30 +11,30 @@
 
 namespace amp::device {
 
-// Gates i, o, f, c of LSTM; z, r, h of GRU, which multiplies the hidden state with the weights of h and then resets it, or
-// the other way round.
+// The gates are i, o, f, c for LSTM, and z, r, h for GRU. kGru multiplies the hidden state with the weights of h and
+// then resets the product; kGruResetFirst resets the hidden state first.
 enum class RecurrentCell : int32_t { kLstm, kGru, kGruResetFirst };
 
-// All are [batch, hidden], gates one behind the other in each row of the products; of the cell's state LSTM alone has one.
-// Where a sequence has ended, its states stay.
+// All states are [batch, hidden]. The products have the gates one after another in each row. Only LSTM has a cell
+// state. If a sequence has ended, its states stay.
 struct RecurrentStepArguments {
   static constexpr Kernel kKernel = Kernel::kRecurrentStep;
   const float *of_input, *of_hidden;  // products [batch, gates * hidden]; of_hidden null: zeros
-  const float* of_reset;              // kGruResetFirst: that of gate h, which of_hidden is without; null: zeros
-  const void* bias;                   // [2, gates * hidden], for the input and for the hidden state; null: zeros
+  const float* of_reset;              // kGruResetFirst: the product for gate h, which of_hidden lacks; null: zeros
+  const void* bias;                   // [2, gates * hidden], for input and hidden state; null: zeros
   const void* hidden_before;          // null: zeros
   const void* cell_before;            // null: zeros
   void* hidden_now;                   // may be hidden_before
-  void* given;                        // the same where the sequence runs, else 0; null: nobody reads it
+  void* given;  // the output: the hidden state while the sequence runs, then 0; null: nobody reads it
   float* cell_now;
   void *last_hidden,
-      *last_cell;        // what is given behind the last step; null: this is not the last one, or nobody reads it
-  Storage storage;       // of bias and hidden states and what is given
+      *last_cell;        // outputs after the last step; null: this is not the last step, or nobody reads them
+  Storage storage;       // of bias, hidden states and outputs
   Storage cell_storage;  // of cell_before
   uint32_t count, hidden;
   RecurrentCell cell;
-  const int32_t* lengths;  // of the sequences; null: none has ended
-  int32_t position;        // of the step in them
+  const int32_t* lengths;  // of the sequences; null: none ends early
+  int32_t position;        // of the step in the sequences
 };
 
 struct RecurrentStepBody {
@@ -95,7 +95,7 @@ int Start(Runner& runner, const RecurrentStepArguments& step) {
   return runner.ForEach(step.count, RecurrentStepBody{step});
 }
 
-// reset = r * hidden_before, ahead of a step of kGruResetFirst: what its product with the weights of gate h is of.
+// Computes reset = r * hidden_before, ahead of a step of kGruResetFirst; it is multiplied with the weights of gate h.
 struct ResetHiddenArguments {
   static constexpr Kernel kKernel = Kernel::kResetHidden;
   RecurrentStepArguments step;

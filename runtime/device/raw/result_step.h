@@ -1,4 +1,4 @@
-// What a kernel or a library does to its result before it is stored.
+// Steps that a kernel or a library applies to its result before storing it.
 //
 //   y = relu(convolution + residual)      steps: combine with `residual` by kAdd, then the function kRelu
 #ifndef AMP_RUNTIME_DEVICE_RAW_RESULT_STEP_H_
@@ -12,23 +12,24 @@
 
 namespace amp::device {
 
-// What is done to every element of a result, in float32, before it is stored.
+// A step, computed in float32 for every element of a result.
 struct ResultStep {
   enum class Operand : int32_t {
-    kNone,      // y = function(y) with a and b
-    kOne,       // y = combine(y, operand): one number,
-    kChannels,  //   one for each channel,
-    kWhole,     //   one for each element of y
+    kNone,      // y = function(y), with parameters a and b
+    kOne,       // y = combine(y, operand): the operand has one number,
+    kChannels,  //   one number for each channel,
+    kWhole,     //   or one number for each element of y
   };
   Operand operand = Operand::kNone;
   UnaryFunction function = UnaryFunction::kRelu;
   float a = 0, b = 0;
   BinaryFunction combine = BinaryFunction::kAdd;
-  const void* elements = nullptr;  // of the operand; of x's type
+  const void* elements = nullptr;  // of the operand, in x's type
 };
 inline constexpr int32_t kMaxResultSteps = 8;
 
-// Those functions that steps have: all of them, with the reduction of large angles, would make a convolution slow.
+// Applies one of the functions that steps can have. Supporting all functions, with their reduction of large angles,
+// would make convolutions slow.
 AMP_BOTH inline float Activate(UnaryFunction function, float x, float a, float b) {
   switch (function) {
     case UnaryFunction::kClip:
@@ -65,7 +66,7 @@ AMP_BOTH inline float Combine(BinaryFunction function, float x, float y) {
   return function == BinaryFunction::kAdd ? x + y : x * y;
 }
 
-// `at`: the element of the result; `channel`: the one that it is of.
+// Applies a step to x. `at`: index of the element in the result; `channel`: the element's channel.
 AMP_BOTH inline float Apply(const ResultStep& step, Storage storage, int64_t at, int64_t channel, float x) {
   switch (step.operand) {
     case ResultStep::Operand::kNone:

@@ -1,9 +1,9 @@
-// Kernels in which the threads of a team share a row: reductions, softmax, norms. And pools, a thread for each window.
+// Kernels in which a team of threads shares a row: reductions, softmax, norms. Also pools, with one thread per window.
 //
-// A team sums up, and finds extremes, over [0, count) of a function:
+// A team computes sums and extremes of a function over [0, count):
 //   team.Sum(count, of)   team.Max(count, of)   team.MaxKey(count, of)   team.ForEach(count, of)
-// All of a team get the result; keys are uint64_t, 0 where there is none. Sums are float32, each thread's own first, then over
-// the team.
+// All threads of a team get the result. Keys are uint64_t, 0 if there is none. Sums are float32: each thread sums its
+// own elements first, then the team adds these sums.
 #ifndef AMP_RUNTIME_DEVICE_RAW_ROWS_H_
 #define AMP_RUNTIME_DEVICE_RAW_ROWS_H_
 
@@ -20,11 +20,11 @@ namespace amp::device {
 
 inline constexpr float kInfinity = __builtin_huge_valf();
 
-// ---- reductions -------------------------------------------------------------------------------------------------------
+// ---- reductions -----------------------------------------------------------------------------------------------------
 
 enum class Reduction : int32_t { kSum, kSumOfMagnitudes, kSumOfSquares, kNorm, kLogOfSum, kLogOfPowers, kMax, kMin };
 
-// y[kept] = reduction of x[kept, reduced] over `reduced`, times `scale`.
+// Computes y[kept] = reduction of x[kept, reduced] over `reduced`, times `scale`.
 struct ReduceArguments {
   static constexpr Kernel kKernel = Kernel::kReduce;
   const void* x;
@@ -32,7 +32,7 @@ struct ReduceArguments {
   Storage storage, stored_as;  // of x, of y
   Reduction reduction;
   float scale;
-  uint32_t results, count;  // elements of y, elements of x for each of them
+  uint32_t results, count;  // number of elements of y, and of x's elements for each of them
   StridedShape<1> kept, reduced;
 };
 
@@ -46,7 +46,7 @@ struct ReduceBody {
     return Widen(static_cast<const T*>(reduce.x)[first + places[0]]);
   }
 
-  // Of `count` elements behind the first `begin`, not scaled.
+  // Returns the unscaled reduction of `count` elements from element `begin` on.
   template <typename Team>
   AMP_BOTH float Result(int64_t first, uint32_t begin, uint32_t count, Team& team) const {
     switch (reduce.reduction) {
@@ -85,7 +85,7 @@ struct ReduceBody {
   }
 };
 
-// A thread by itself.
+// A team of a single thread.
 struct LoneThread {
   AMP_BOTH bool IsFirst() const { return true; }
   template <typename Of>
@@ -111,8 +111,8 @@ struct ReduceAloneBody {
   }
 };
 
-// Whether results that lie beside each other are better computed by a thread each: as the mean of each channel, where the
-// channels of a pixel lie beside each other.
+// Whether one thread per result is faster. It is for many adjacent results over few elements each, such as the mean of
+// each channel of channels-last pixels.
 inline bool IsForLoneThreads(const ReduceArguments& reduce) {
   constexpr uint32_t kFewElements = 256, kManyResults = 16384;
   const auto lies_close = [](const StridedShape<1>& shape) {
@@ -131,9 +131,9 @@ int Start(Runner& runner, const ReduceArguments& reduce) {
   });
 }
 
-// ---- softmax ----------------------------------------------------------------------------------------------------------
+// ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Along an axis of `size` elements that lie `inner` apart.
+// Softmax along an axis with `size` elements that lie `inner` elements apart.
 struct SoftmaxArguments {
   static constexpr Kernel kKernel = Kernel::kSoftmax;
   const void* x;
@@ -147,7 +147,7 @@ struct SoftmaxArguments {
   }
 };
 
-// Of an element, where the largest of its row is known, and the sum of exponentials of what all have less.
+// Softmax of an element, given its row's largest element and the sum of exp(x - largest).
 struct SoftmaxResult {
   float largest, sum;
   bool is_log;
@@ -183,24 +183,24 @@ int Start(Runner& runner, const SoftmaxArguments& softmax) {
   });
 }
 
-// ---- norms ------------------------------------------------------------------------------------------------------------
+// ---- norms ----------------------------------------------------------------------------------------------------------
 
-// y = (x - mean) / deviation * scale + bias, by the statistics of rows of `size` elements. Element i of a row has number
-// row % row_period * operands_per_row + i / operand_run of scale and bias.
+// Computes y = (x - mean) / deviation * scale + bias, with statistics of rows of `size` elements. Element i of a row
+// uses element row % row_period * operands_per_row + i / operand_run of scale and bias.
 struct NormalizeArguments {
   static constexpr Kernel kKernel = Kernel::kNormalize;
-  const void *x, *scale, *bias;  // null: one, zero
+  const void *x, *scale, *bias;  // scale null: 1; bias null: 0
   void* y;
   float *mean, *inverse_deviation;  // by row; null: nobody reads them
   Storage x_storage, scale_storage, bias_storage, y_storage;
   uint32_t rows, size, row_period, operands_per_row, operand_run;
-  bool is_centred;  // else the mean is taken for zero
+  bool is_centred;  // false: the mean is taken as zero
   float epsilon;
 };
 
-// Of elements of a row.
+// Moments of some elements of a row.
 struct RowMoments {
-  float mean, squares;  // squares: of deviations from the mean, summed up
+  float mean, squares;  // squares: sum of squared deviations from the mean
 };
 
 struct NormalizeBody {
@@ -210,7 +210,7 @@ struct NormalizeBody {
     return LoadFloat(norm.x, norm.x_storage, static_cast<int64_t>(row) * norm.size + i);
   }
 
-  // Of `count` elements behind the first `begin`.
+  // Returns the moments of `count` elements from element `begin` on.
   template <typename Team>
   AMP_BOTH RowMoments MomentsOf(uint32_t row, uint32_t begin, uint32_t count, Team& team) const {
     const float mean = norm.is_centred ? team.Sum(count, [=, this](uint32_t i) { return At(row, begin + i); }) /
@@ -223,7 +223,7 @@ struct NormalizeBody {
     return {mean, squares};
   }
 
-  // Those elements, by the moments of the row.
+  // Normalises `count` elements from element `begin` on, by the moments of the row.
   template <typename Team>
   AMP_BOTH void Finish(uint32_t row, uint32_t begin, uint32_t count, RowMoments moments, bool gives_statistics,
                        Team& team) const {
@@ -249,7 +249,7 @@ struct NormalizeBody {
   }
 };
 
-// Of rows of whole packs: each element with its own scale and bias, or without.
+// Normalises rows made of whole packs, in which each element has its own scale and bias, or none.
 template <typename T>
 struct NormalizePacksBody {
   NormalizeArguments norm;
@@ -302,7 +302,7 @@ struct NormalizePacksBody {
   }
 };
 
-// Whether rows, and what they are scaled and shifted by, are whole packs.
+// Whether rows, scale and bias consist of whole packs.
 inline bool TakesPacks(const NormalizeArguments& norm) {
   const auto fits = [&](const void* operand) {
     return operand == nullptr || (TakesPacks(operand) && norm.operand_run == 1 && norm.operands_per_row % kPack == 0);
@@ -318,12 +318,12 @@ int Start(Runner& runner, const NormalizeArguments& norm) {
   });
 }
 
-// [N, C, pixels] by statistics of each channel that are given.
+// Normalises [N, C, pixels] by given statistics of each channel.
 struct NormalizeChannelsArguments {
   static constexpr Kernel kKernel = Kernel::kNormalizeChannels;
   const void *x, *scale, *bias, *mean, *variance;
   void* y;
-  Storage storage, scale_storage, bias_storage, mean_storage, variance_storage;  // the first: of x and y
+  Storage storage, scale_storage, bias_storage, mean_storage, variance_storage;  // storage: of x and y
   uint32_t count, channels, pixels;
   float epsilon;
 };
@@ -344,7 +344,7 @@ int Start(Runner& runner, const NormalizeChannelsArguments& norm) {
   return runner.ForEach(norm.count, NormalizeChannelsBody{norm});
 }
 
-// ---- pools ------------------------------------------------------------------------------------------------------------
+// ---- pools ----------------------------------------------------------------------------------------------------------
 
 inline constexpr int kMaxPoolAxes = 3;
 
@@ -352,7 +352,7 @@ struct PoolAxis {
   int32_t input, output, kernel, stride, dilation, pad_begin, pad_end;
 };
 
-// Of planes [rows, columns, ...]; axes that a plane does not have come first, and are 1.
+// Pools planes [rows, columns, ...]; missing axes come first, with length 1.
 struct PoolArguments {
   static constexpr Kernel kKernel = Kernel::kPool;
   const void* x;
@@ -360,15 +360,15 @@ struct PoolArguments {
   Storage storage;
   uint32_t count;  // of y
   bool is_max, counts_padding;
-  bool counts_by_columns;  // indices, as if the first axis of a plane were its last one
-  int64_t* indices;        // where in x the largest elements are; null: nobody reads them
-  uint32_t channels;  // beside each other, as if they were the last axis; 1: rows by themselves, and planes in turn
+  bool counts_by_columns;  // indices count as if the first axis of a plane were its last one
+  int64_t* indices;        // indices in x of the largest elements; null: nobody reads them
+  uint32_t channels;       // above 1: channels interleaved as the last axis; 1: row-major, plane after plane
   PoolAxis axes[kMaxPoolAxes];
 };
 
-// The taps of one position along an axis.
+// The taps of one window position along an axis.
 struct PoolTaps {
-  int32_t start;  // of tap 0, perhaps in the padding
+  int32_t start;  // position of tap 0, which may be in the padding
   int32_t first, end;
   int32_t padded_count;  // taps within the input or its padding
 };
@@ -426,7 +426,7 @@ struct PoolBody {
   }
 };
 
-// Of a pack of channels beside each other: where the window lies is found out once for all of them.
+// Pools a pack of interleaved channels; the window's position is computed once for all of them.
 template <typename T>
 struct PoolPacksBody {
   PoolArguments pool;

@@ -1,7 +1,7 @@
-// Kernels that look for the largest or smallest elements of rows: their places, and the first few of them in order.
+// Kernels that find the largest or smallest elements of rows: their indices, or the first few of them in order.
 //
-// Elements are compared by keys, whole numbers that no two elements of a row share: in the upper half the number, in the
-// lower one its place. Zeros are one number.
+// Elements are compared by keys, integers that differ for all elements of a row: the upper half orders the numbers, the
+// lower half has the index. Both zeros are equal.
 #ifndef AMP_RUNTIME_DEVICE_RAW_SELECT_H_
 #define AMP_RUNTIME_DEVICE_RAW_SELECT_H_
 
@@ -12,20 +12,20 @@
 
 namespace amp::device {
 
-// Larger for larger numbers, the largest of all for NaN.
+// Returns an integer that is larger for larger numbers, and the largest of all for NaN.
 AMP_BOTH inline uint32_t OrderOf(float x) {
   if (x != x) return 0xffffffffu;
   const uint32_t bits = BitsOf(x == 0 ? 0.0f : x);
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-// What is looked for: of equal elements the first one, or the last one. Never 0 for a place.
+// The element that is looked for; of equal elements the first one, or the last one.
 enum class Extreme : int32_t { kFirstLargest, kLastLargest, kFirstSmallest, kLastSmallest };
 
 AMP_BOTH inline bool IsFirst(Extreme extreme) {
   return extreme == Extreme::kFirstLargest || extreme == Extreme::kFirstSmallest;
 }
-// The key of the element that is looked for is the largest of the row.
+// Returns a key that is the row's largest for the element that is looked for. The lower half of a key is never 0.
 AMP_BOTH inline uint64_t KeyOf(Extreme extreme, float x, uint32_t place) {
   const bool is_largest = extreme == Extreme::kFirstLargest || extreme == Extreme::kLastLargest;
   const bool is_first = IsFirst(extreme);
@@ -37,19 +37,19 @@ AMP_BOTH inline uint32_t PlaceOfKey(Extreme extreme, uint64_t key) {
   return IsFirst(extreme) ? ~low : low - 1;
 }
 
-// Rows of `size` elements that lie `inner` apart.
+// Rows of `size` elements that lie `inner` elements apart.
 struct SelectRows {
   const void* x;
   Storage storage;
   uint32_t rows, size, inner;
 
-  // The place of the row's first element, where each row has `of` elements.
+  // Returns the offset of the row's first element, for rows with `of` elements.
   AMP_BOTH int64_t First(uint32_t row, uint32_t of) const {
     return static_cast<int64_t>(row / inner) * of * inner + row % inner;
   }
 };
 
-// ---- places of extremes -----------------------------------------------------------------------------------------------
+// ---- indices of extremes --------------------------------------------------------------------------------------------
 
 struct FindExtremesArguments {
   static constexpr Kernel kKernel = Kernel::kFindExtremes;
@@ -58,7 +58,7 @@ struct FindExtremesArguments {
   Extreme extreme;
 };
 
-// A row with NaN has its place, as comparisons with NaN end.
+// In a row with NaN, the index of a NaN is found, as for comparisons with NaN.
 struct FindExtremesBody {
   FindExtremesArguments find;
 
@@ -84,16 +84,17 @@ int Start(Runner& runner, const FindExtremesArguments& find) {
   return runner.ForRows(find.from.rows, FindExtremesBody{find});
 }
 
-// ---- the first k of an order ------------------------------------------------------------------------------------------
+// ---- the first k of an order ----------------------------------------------------------------------------------------
 
 inline constexpr uint32_t kShortRow = 4096;
 
-// NaN comes after all other numbers. Short rows: every element counts those ahead of it. Others: one of the k after another.
-// Rows of integers are short.
+// Finds the first k elements of an order in which NaN is the largest number. In short rows, each element counts the
+// elements ahead of it. In long rows, or for a small k, the elements are found one after another. Rows of integers must
+// be short.
 struct SelectTopArguments {
   static constexpr Kernel kKernel = Kernel::kSelectTop;
   SelectRows from;
-  void* values;  // of the type of x
+  void* values;  // of x's type
   int64_t* places;
   uint32_t k;
   bool is_largest;

@@ -1,4 +1,4 @@
-// Where elements lie: shapes with strides, small enough to travel with a kernel's arguments.
+// Shapes with strides, small enough to be part of a kernel's arguments.
 #ifndef AMP_RUNTIME_DEVICE_RAW_SHAPE_H_
 #define AMP_RUNTIME_DEVICE_RAW_SHAPE_H_
 
@@ -11,14 +11,14 @@ namespace amp::device {
 
 inline constexpr int kMaxAxes = 8;
 
-// Dims, and for each of `kOperands` operands the elements from one index of an axis to the next; 0: repeated.
+// Dims, and strides in elements for each of `kOperands` operands; stride 0: broadcast.
 template <int kOperands>
 struct StridedShape {
   int32_t rank = 0;
   uint32_t dims[kMaxAxes] = {};
   int64_t strides[kOperands][kMaxAxes] = {};
 
-  // The place of element `index`, counted row by row, in each operand.
+  // Finds the offset in each operand of element `index`, counted row-major.
   AMP_BOTH void PlacesOf(uint32_t index, int64_t (&places)[kOperands]) const {
     for (int operand = 0; operand < kOperands; ++operand) places[operand] = 0;
     for (int axis = rank - 1; axis >= 0; --axis) {
@@ -28,7 +28,7 @@ struct StridedShape {
     }
   }
 
-  // Of a pack of elements. Most packs lie within one row.
+  // Finds the offsets of a pack of elements. Most packs lie within one row.
   AMP_BOTH void PlacesOf(Lanes lanes, int64_t (&places)[kOperands][kPack]) const {
     const uint32_t row = rank == 0 ? 1 : dims[rank - 1];
     const bool is_in_row = lanes.AreAll() && lanes.first % row + kPack <= row;

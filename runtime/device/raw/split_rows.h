@@ -1,7 +1,7 @@
-// Long rows in parts, where there are fewer rows than a device has multiprocessors: a first kernel with a team for each part
-// of a row, a second one that joins what they found.
+// Long rows in parts, if there are fewer rows than the device can work on at once. In a first kernel, a team of threads
+// computes each part; a second kernel combines the results.
 //
-// Parts are joined in an order that depends on nothing but their number: the same numbers give the same bits each time.
+// The order of combining depends only on the number of parts, so that equal numbers give equal bits every time.
 #ifndef AMP_RUNTIME_DEVICE_RAW_SPLIT_ROWS_H_
 #define AMP_RUNTIME_DEVICE_RAW_SPLIT_ROWS_H_
 
@@ -15,22 +15,22 @@
 
 namespace amp::device {
 
-// All parts of a row are of `size` elements, but for the last.
+// All parts of a row have `size` elements, except the last one, which may be smaller.
 struct RowParts {
   uint32_t count, size;
 
   AMP_BOTH uint32_t RowOf(uint32_t i) const { return i / count; }
   AMP_BOTH uint32_t FirstOf(uint32_t i) const { return i % count * size; }
-  // Of part i, of rows of `length`.
+  // Returns the length of part i in rows of `length`.
   AMP_BOTH uint32_t LengthOf(uint32_t i, uint32_t length) const {
     const uint32_t left = length - FirstOf(i);
     return left < size ? left : size;
   }
 };
 
-// ---- reductions -------------------------------------------------------------------------------------------------------
+// ---- reductions -----------------------------------------------------------------------------------------------------
 
-// results[result, part] = reduction of the part, not scaled; what joins them is ReduceArguments again.
+// Computes results[result, part] = reduction of the part, unscaled. ReduceArguments then combine the parts.
 struct ReducePartsArguments {
   static constexpr Kernel kKernel = Kernel::kReduceParts;
   ReduceArguments reduce;
@@ -58,9 +58,9 @@ int Start(Runner& runner, const ReducePartsArguments& of) {
   });
 }
 
-// ---- softmax ----------------------------------------------------------------------------------------------------------
+// ---- softmax --------------------------------------------------------------------------------------------------------
 
-// found[row, part] = {the largest element, the sum of exponentials of what the elements have less}
+// Finds for each [row, part]: the largest element, and the sum of exp(x - largest) over the part.
 struct SoftmaxPartsArguments {
   static constexpr Kernel kKernel = Kernel::kSoftmaxParts;
   SoftmaxArguments softmax;
@@ -78,7 +78,7 @@ struct SoftmaxPartsBody {
         static_cast<const T*>(of.softmax.x) + of.softmax.FirstOf(of.parts.RowOf(i)) + of.parts.FirstOf(i) * inner;
     const uint32_t length = of.parts.LengthOf(i, of.softmax.size);
     const float largest = team.Max(length, [=](uint32_t at) { return Widen(x[at * inner]); });
-    // A part of nothing but -inf adds nothing to the others.
+    // A part whose elements are all -inf adds nothing to the others.
     const float centre = largest == -kInfinity ? 0 : largest;
     const float sum = team.Sum(length, [=](uint32_t at) { return expf(Widen(x[at * inner]) - centre); });
     if (!team.IsFirst()) return;
@@ -94,7 +94,7 @@ int Start(Runner& runner, const SoftmaxPartsArguments& of) {
   });
 }
 
-// y of what was found; each part by a team, which joins all that was found of its row.
+// Computes y from what was found. Each part has a team, which combines the results of all parts of its row.
 struct SoftmaxOfPartsArguments {
   static constexpr Kernel kKernel = Kernel::kSoftmaxOfParts;
   SoftmaxPartsArguments of;
@@ -127,9 +127,10 @@ int Start(Runner& runner, const SoftmaxOfPartsArguments& softmax) {
   });
 }
 
-// ---- norms ------------------------------------------------------------------------------------------------------------
+// ---- norms ----------------------------------------------------------------------------------------------------------
 
-// found[row, part] = {mean, the sum of squared deviations from it}; where norms are not centred, the mean is zero.
+// Finds for each [row, part]: the mean, and the sum of squared deviations from it. Uncentred norms take the mean as
+// zero.
 struct NormalizePartsArguments {
   static constexpr Kernel kKernel = Kernel::kNormalizeParts;
   NormalizeArguments norm;
@@ -155,7 +156,7 @@ int Start(Runner& runner, const NormalizePartsArguments& of) {
   return runner.ForRows(of.norm.rows * of.parts.count, NormalizePartsBody{of}, of.parts.size);
 }
 
-// y of what was found, as above. Source of how moments are joined: Chan, Golub and LeVeque (1979).
+// Computes y from what was found, as for softmax. Source of combining moments: Chan, Golub and LeVeque (1979).
 struct NormalizeOfPartsArguments {
   static constexpr Kernel kKernel = Kernel::kNormalizeOfParts;
   NormalizePartsArguments of;

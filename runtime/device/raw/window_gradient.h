@@ -1,5 +1,5 @@
-// Gradients of what slides windows over images: of the weights of convolutions, and of what pools read. A thread, or a
-// team, for each element of the result, so that nothing is added from two sides.
+// Gradients of operators that slide windows over images: of a convolution's weights, and of a pool's input. A thread,
+// or a team of threads, computes each element of the result, so that no two threads add to one element.
 #ifndef AMP_RUNTIME_DEVICE_RAW_WINDOW_GRADIENT_H_
 #define AMP_RUNTIME_DEVICE_RAW_WINDOW_GRADIENT_H_
 
@@ -12,9 +12,10 @@
 
 namespace amp::device {
 
-// ---- weights of a convolution -----------------------------------------------------------------------------------------
+// ---- weights of a convolution ---------------------------------------------------------------------------------------
 
-// dw[filter, c, tap] = sum over images and positions of x[image, channel, position + tap] * g[image, filter, position]
+// Computes dw[filter, c, tap] = sum over images and positions of x[image, channel, position + tap] * g[image, filter,
+// position].
 struct ConvolveForWeightsArguments {
   static constexpr Kernel kKernel = Kernel::kConvolveForWeights;
   const void *x, *g;
@@ -23,7 +24,7 @@ struct ConvolveForWeightsArguments {
   uint32_t count;                     // of dw
   uint32_t batch, channels, filters;  // of x, of g
   uint32_t group_channels, group_filters;
-  PoolAxis axes[kMaxPoolAxes];  // `output`: of g
+  PoolAxis axes[kMaxPoolAxes];  // `output`: the size of g
 };
 
 struct ConvolveForWeightsBody {
@@ -67,33 +68,35 @@ int Start(Runner& runner, const ConvolveForWeightsArguments& convolve) {
   return runner.ForRows(convolve.count, ConvolveForWeightsBody{convolve});
 }
 
-// ---- what pools read --------------------------------------------------------------------------------------------------
+// ---- inputs of pools ------------------------------------------------------------------------------------------------
 
-// dx[place] = sum of g over the windows that read it: with their shares, or of those whose largest element it is.
+// Computes dx[i] = the sum of g over the windows that read element i: by their shares, or over those whose largest
+// element it is.
 struct SpreadWindowsArguments {
   static constexpr Kernel kKernel = Kernel::kSpreadWindows;
   const void* g;
   void* dx;
   Storage g_storage, dx_storage;
   uint32_t count;          // of dx
-  const int64_t* largest;  // by window, a place in the whole of dx; null: all that it reads
-  const float* shares;     // by window of a plane, or one; null: the whole
+  const int64_t* largest;  // by window, an index in the whole of dx; null: windows give to all elements that they read
+  const float* shares;     // by window of a plane, or one for all; null: 1
   uint32_t num_shares;
-  bool has_empty_windows;  // some read nothing but padding: these give to the first element of their plane
+  bool has_empty_windows;  // some windows read nothing but padding; they give to the first element of their plane
   PoolAxis axes[kMaxPoolAxes];
 };
 
 struct SpreadWindowsBody {
   SpreadWindowsArguments spread;
 
-  // What window `window` of a plane, whose first one is `first`, gives to place `i`.
+  // Returns what a window gives to element `i`. `first`: number of the plane's first window; `window`: number in the
+  // plane.
   AMP_BOTH float ShareOf(int64_t first, int64_t window, uint32_t i) const {
     if (spread.largest != nullptr && spread.largest[first + window] != static_cast<int64_t>(i)) return 0;
     const float g = LoadFloat(spread.g, spread.g_storage, first + window);
     return spread.shares == nullptr ? g : g * spread.shares[spread.num_shares == 1 ? 0 : window];
   }
 
-  // Over all windows of a plane, for its first element, which may be the one that empty windows give to.
+  // Sums over all windows of a plane, for the plane's first element, to which empty windows may give.
   AMP_BOTH float SumOfAll(int64_t first, int64_t windows, uint32_t i) const {
     float sum = 0;
     for (int64_t window = 0; window < windows; ++window) sum += ShareOf(first, window, i);

@@ -75,12 +75,12 @@ double ErrorOf(const Tensor& found, const Tensor& expected) {
 std::string NodeWithoutAmx(const Model& model, const std::vector<Instruction>& instructions) {
   for (const Instruction& instruction : instructions) {
     const std::string kernel = KernelText(instruction);
-    const bool ran_in_parts = !instruction.parts.empty() && kernel == "not run";
+    const bool ran_in_parts = !instruction.unfused.empty() && kernel == "not run";
     const bool wants_amx = model.node(instruction.node).Has(Role::kHeavy) || absl::StartsWith(kernel, "onednn");
     if (!ran_in_parts && wants_amx && !absl::StrContains(kernel, "amx")) {
       return absl::StrCat(OperatorText(model, instruction.node), " by ", kernel);
     }
-    std::string inside = ran_in_parts ? NodeWithoutAmx(model, instruction.parts) : "";
+    std::string inside = ran_in_parts ? NodeWithoutAmx(model, instruction.unfused) : "";
     if (!inside.empty()) return inside;
   }
   return "";

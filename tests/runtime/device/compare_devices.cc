@@ -66,7 +66,7 @@ int CountThatRan(const Session& session) {
 using Left = std::map<std::string, int>;
 
 void AddLeft(const Model& model, const Instruction& instruction, Left& left) {
-  for (const Instruction& part : instruction.parts) AddLeft(model, part, left);
+  for (const Instruction& part : instruction.unfused) AddLeft(model, part, left);
   if (instruction.why_on_host != nullptr) return;
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* const row = instruction.site->row;

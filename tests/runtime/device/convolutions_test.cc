@@ -23,7 +23,7 @@ std::string RunConvolution(const std::string& op, const ConvolutionCase& each, D
                    .absolute = absolute};
   if (filters > 0) both.inputs.push_back(RandomTensor(dtype, {filters}));
   static const auto& without =
-      *new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble(nullptr, {.has_operations = false})};
+      *new std::vector<std::shared_ptr<Accelerator>>{OpenFakeDevice(nullptr, {.has_operations = false})};
   return RunOnDevice(both) + RunOnDevice(both, without);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("device: FusedConv adds and applies its activation, by the library, by
   const ConvolutionCase cases[] = {{{2, 4, 9, 8}, {6, 4, 3, 2}, "strides = [2, 1], pads = [1, 0, 1, 1]"},
                                    {{1, 6, 7, 7}, {6, 1, 3, 3}, "group = 6, pads = [1, 1, 1, 1]"}};
   static const auto& without =
-      *new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble(nullptr, {.has_operations = false})};
+      *new std::vector<std::shared_ptr<Accelerator>>{OpenFakeDevice(nullptr, {.has_operations = false})};
   const auto node_of = [](const ConvolutionCase& each, absl::string_view activation, absl::string_view names) {
     return absl::StrCat("y = com.microsoft.FusedConv<", each.attributes, ", ", activation, ">(", names, ")");
   };

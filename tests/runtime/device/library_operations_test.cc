@@ -3,7 +3,7 @@
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/on_double.h"
+#include "tests/runtime/device/on_fake_device.h"
 
 namespace amp {
 namespace {
@@ -175,9 +175,9 @@ TEST_CASE("device: weights with channels beside each other, given anew or replay
           "(T[2,8,6,5] x, T[16,8,3,3] w) => (T[] y) { h = Conv (x, w) g = Relu (h) i = Conv (g, v) j = Tanh (i) k = "
           "Conv (j, u) y = Sigmoid (k) }",
       .tensors = {{"x", {2, 8, 6, 5}}, {"w", {16, 8, 3, 3}}, {"v", {8, 16, 2, 2}}, {"u", {16, 8, 1, 1}}}};
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(state);
+  options.device = OpenFakeDevice(state);
   const SessionText text = TextOf(each, DType::kFloat16);
   const auto session = MakeSession(text, options);
   for (int run = 0; run < 5; ++run) {

@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/on_double.h"
+#include "tests/runtime/device/on_fake_device.h"
 
 namespace amp {
 namespace {

@@ -128,7 +128,7 @@ struct Updates {
 
 // The steps of weights of these sizes, in one model; run three times, of which the last are recorded and replayed.
 Updates RunUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, const std::vector<int64_t>& sizes,
-                   const std::shared_ptr<DoubleState>& state, const std::shared_ptr<Accelerator>& device,
+                   const std::shared_ptr<FakeDeviceState>& state, const std::shared_ptr<Accelerator>& device,
                    bool is_unit) {
   std::string inputs = "float rate, float lr, bool apply", outputs, nodes;
   NamedDatums values = {
@@ -177,9 +177,9 @@ void CheckUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, c
                   int fewest) {
   INFO(optimizer.name << " of " << sizes.size());
   for (const std::shared_ptr<Accelerator>& tested : TestDevices()) {
-    const auto state = std::make_shared<DoubleState>();
+    const auto state = std::make_shared<FakeDeviceState>();
     const bool is_double = tested == TestDevices().front();
-    const std::shared_ptr<Accelerator> device = is_double ? OpenHostMemoryDouble(state) : tested;
+    const std::shared_ptr<Accelerator> device = is_double ? OpenFakeDevice(state) : tested;
     const Updates together = RunUpdates(optimizer, applies, sizes, state, device, true),
                   one_by_one = RunUpdates(optimizer, applies, sizes, state, device, false);
     CHECK(DifferenceOf(together.results, one_by_one.results, 0) == "");
@@ -214,9 +214,9 @@ TEST_CASE(
     "device: weights that an optimizer steps otherwise, or whose next value somebody reads, have launches of their "
     "own") {
   const auto launches_of = [](const std::string& nodes, const std::string& more_outputs = "") {
-    const auto state = std::make_shared<DoubleState>();
+    const auto state = std::make_shared<FakeDeviceState>();
     SessionOptions options;
-    options.device = OpenHostMemoryDouble(state);
+    options.device = OpenFakeDevice(state);
     const SessionText text = {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
       g (float[8] w, float[8] v, float[8] g, float[8] h, float rate, float rate2, bool apply, bool apply2)
         => (float[8] a, float[8] b)",

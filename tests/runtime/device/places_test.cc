@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
@@ -25,8 +25,8 @@ Tensor Floats(const std::vector<float>& elements) {
 
 // A session of the text on the double, and tensors w and v in its memory.
 struct Stepper {
-  explicit Stepper(const SessionText& text = kStep, const DoubleLimits& limits = {})
-      : state(std::make_shared<DoubleState>()), device(OpenHostMemoryDouble(state, limits)) {
+  explicit Stepper(const SessionText& text = kStep, const FakeDeviceLimits& limits = {})
+      : state(std::make_shared<FakeDeviceState>()), device(OpenFakeDevice(state, limits)) {
     SessionOptions options;
     options.device = device;
     session = MakeSession(text, options);
@@ -37,7 +37,7 @@ struct Stepper {
   NamedDatums Inputs() const { return {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}}; }
   NamedDatums Places() const { return {{"w_next", w}, {"v_next", v}}; }
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& places) const {
-    return session->Run(Inputs(), {.places = &places});
+    return session->Run(Inputs(), {.output_buffers = &places});
   }
   std::string Error(const NamedDatums& places) const { return std::string(Run(places).status().message()); }
   std::vector<float> Read(const Tensor& tensor) const {
@@ -45,7 +45,7 @@ struct Stepper {
     return {copy.elements<float>().begin(), copy.elements<float>().end()};
   }
 
-  std::shared_ptr<DoubleState> state;
+  std::shared_ptr<FakeDeviceState> state;
   std::shared_ptr<Accelerator> device;
   std::unique_ptr<Session> session;
   Tensor w, v;
@@ -171,7 +171,7 @@ void CheckShown(const SessionText& text) {
   for (int run = 0; run < 5; ++run) {
     INFO("run " << run);
     const int waits = stepper.state->waits;
-    const auto outputs = stepper.session->Run(stepper.Inputs(), {.places = &places, .shown = &shown});
+    const auto outputs = stepper.session->Run(stepper.Inputs(), {.output_buffers = &places, .shown = &shown});
     INFO(outputs.status().message());
     REQUIRE(outputs.ok());
     CHECK(stepper.state->waits == waits + 1);
@@ -247,13 +247,13 @@ TEST_CASE("a replay does not write over what is read behind it by another name")
   const Stepper stepper({.text = kReadsBehind});
   const NamedDatums places = stepper.Places();
   NamedDatums inputs = InputsOfReadsBehind(stepper);
-  for (int run = 0; run < 4; ++run) REQUIRE(stepper.session->Run(inputs, {.places = &places}).ok());
+  for (int run = 0; run < 4; ++run) REQUIRE(stepper.session->Run(inputs, {.output_buffers = &places}).ok());
   CHECK(stepper.state->replays > 1);
   inputs["u"] = stepper.w;
   for (int run = 0; run < 4; ++run) {
     INFO("run " << run);
     const std::vector<float> w = stepper.Read(stepper.w);
-    const auto outputs = stepper.session->Run(inputs, {.places = &places});
+    const auto outputs = stepper.session->Run(inputs, {.output_buffers = &places});
     REQUIRE(outputs.ok());
     CHECK(DifferenceOf(*(*outputs)[2].tensor(), Floats({1 + w[0], 1 + w[1], 1 + w[2], 1 + w[3]}), 1e-6) == "");
     CHECK(stepper.Read(stepper.w) != w);
@@ -298,11 +298,11 @@ TEST_CASE("a run that fails behind what it has recorded or replayed over states 
     const Stepper stepper({.text = kReadsBehind});
     const NamedDatums places = stepper.Places();
     NamedDatums inputs = InputsOfReadsBehind(stepper);
-    for (int run = 1; run < failing; ++run) REQUIRE(stepper.session->Run(inputs, {.places = &places}).ok());
+    for (int run = 1; run < failing; ++run) REQUIRE(stepper.session->Run(inputs, {.output_buffers = &places}).ok());
     const int replays = stepper.state->replays;
     const std::vector<float> w = stepper.Read(stepper.w);
     inputs["shape"] = Tensor::OfInts({2});
-    const auto outputs = stepper.session->Run(inputs, {.places = &places});
+    const auto outputs = stepper.session->Run(inputs, {.output_buffers = &places});
     CHECK_THAT(std::string(outputs.status().message()), EndsWith("; what it was writing over is lost"));
     CHECK(stepper.state->replays == replays + (failing > 1 ? 1 : 0));
     CHECK(stepper.Read(stepper.w) != w);
@@ -316,7 +316,7 @@ TEST_CASE("an output with a place is shown to the processor, where that is asked
   const absl::flat_hash_set<std::string> shown = {"w_next"};
   const NamedDatums places = {{"w_next", stepper.w}, {"v_next", stepper.v}};
   const auto outputs = stepper.session->Run({{"x", Floats({1, 1, 1, 1})}, {"w", stepper.w}, {"v", stepper.v}},
-                                            {.places = &places, .shown = &shown});
+                                            {.output_buffers = &places, .shown = &shown});
   REQUIRE(outputs.ok());
   CHECK(stepper.state->waits == 1);
   REQUIRE((*outputs)[0].tensor()->IsOnHost());
@@ -341,7 +341,7 @@ TEST_CASE("what is no place is an error, and nothing is written") {
   CHECK(stepper.Error({{"w_next", Floats({1, 2, 3, 4})}}) ==
         "output 'w_next': expected a place on the session's device");
   CHECK(stepper.Error({{"w_next", Datum()}}) == "output 'w_next': expected a place on the session's device");
-  const auto other = OpenHostMemoryDouble();
+  const auto other = OpenFakeDevice();
   CHECK(stepper.Error({{"w_next", *other->CopyIn(Floats({1, 2, 3, 4}), nullptr)}}) ==
         "output 'w_next': expected a place on the session's device");
   const Tensor small = *stepper.device->CopyIn(Floats({1, 2}), nullptr);
@@ -349,7 +349,7 @@ TEST_CASE("what is no place is an error, and nothing is written") {
         "output 'v_next': expected float32[2] as its place has, found float32[4]");
   CHECK(stepper.Read(stepper.w) == std::vector<float>{1, 2, 3, 4});
   const NamedDatums places = {{"w_next", stepper.w}};
-  CHECK_THAT(std::string(MakeSession(kStep)->Run({}, {.places = &places}).status().message()),
+  CHECK_THAT(std::string(MakeSession(kStep)->Run({}, {.output_buffers = &places}).status().message()),
              Contains("expected input"));
 }
 
@@ -362,7 +362,7 @@ TEST_CASE("a place without elements is one") {
 
 TEST_CASE("an input in the memory of another device is an error") {
   const Stepper stepper;
-  const auto other = OpenHostMemoryDouble();
+  const auto other = OpenFakeDevice();
   const Tensor w = *other->CopyIn(Floats({1, 2, 3, 4}), nullptr);
   const NamedDatums inputs = {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", stepper.v}};
   const char* const expected = "input 'w': it lies in the memory of another device than the session's";

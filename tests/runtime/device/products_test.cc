@@ -104,8 +104,8 @@ TEST_CASE("device: what is behind a product is done by the library, by a chain, 
     INFO(nodes);
     const SessionText text = with(nodes);
     SessionOptions options;
-    const auto state = std::make_shared<DoubleState>();
-    options.device = OpenHostMemoryDouble(state);
+    const auto state = std::make_shared<FakeDeviceState>();
+    options.device = OpenFakeDevice(state);
     const auto session = MakeSession(text, options);
     const std::vector<Tensor> found = RunSession(*session, inputs);
     CHECK(state->launches == launches);
@@ -113,7 +113,7 @@ TEST_CASE("device: what is behind a product is done by the library, by a chain, 
   }
   const SessionText narrowed = with("h = MatMul (x, w) s = Add (h, b) y = Cast <to = 10> (s)", "float16");
   SessionOptions options;
-  options.device = OpenHostMemoryDouble();
+  options.device = OpenFakeDevice();
   const auto session = MakeSession(narrowed, options);
   CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(narrowed, OneByOne()), inputs), 1e-3) == "");
   CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul"});
@@ -125,7 +125,7 @@ const SessionText kProduct = {.text = R"(<ir_version: 10, opset_import: ["" : 21
 
 TEST_CASE("device: without its library products are an error, never a run on the processor") {
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(nullptr, {.has_products = false});
+  options.device = OpenFakeDevice(nullptr, {.has_products = false});
   const auto session = MakeSession(kProduct, options);
   for (int run = 0; run < 2; ++run) {
     const absl::Status status = session->Run({{"x", RandomTensor(DType::kFloat32, {3, 4})}}).status();
@@ -141,14 +141,14 @@ TEST_CASE("device: without its library products are an error, never a run on the
 TEST_CASE(
     "device: products that its library has no algorithm for stay there, in a kernel of our own, which is said once") {
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(nullptr, {.takes_products = false});
+  options.device = OpenFakeDevice(nullptr, {.takes_products = false});
   const auto session = MakeSession(kProduct, options);
   const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 4})}};
   const std::vector<Tensor> expected = RunSession(*MakeSession(kProduct), inputs);
   for (int run = 0; run < 3; ++run) CHECK(DifferenceOf(RunSession(*session, inputs), expected, 1e-5) == "");
   CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul", "device Relu"});
   // The product and what is behind it are not one where the library lacks the product.
-  const Instruction& product = session->program().blocks[kMainGraph][0].parts[0];
+  const Instruction& product = session->program().blocks[kMainGraph][0].unfused[0];
   const absl::MutexLock lock(&product.site->mutex);
   CHECK(product.site->implementation == "kernel of our own: the double takes none");
   CHECK(options.device->TakeWarnings() ==
@@ -157,7 +157,7 @@ TEST_CASE(
 }
 
 TEST_CASE("device: the kernel for products without a library takes all sizes, types, batches and what is added") {
-  const std::vector<std::shared_ptr<Accelerator>> devices = {OpenHostMemoryDouble(nullptr, {.takes_products = false})};
+  const std::vector<std::shared_ptr<Accelerator>> devices = {OpenFakeDevice(nullptr, {.takes_products = false})};
   const auto run = [&](const std::string& node, const std::vector<Tensor>& inputs) {
     return RunOnDevice({.node = node, .inputs = inputs, .relative = 1e-5, .absolute = 1e-4}, devices);
   };
@@ -186,7 +186,7 @@ TEST_CASE("device: the kernel for products without a library takes all sizes, ty
 
 TEST_CASE("device: the kernel for products without a library adds what is there, and then does the function") {
   using device::ProductActivation;
-  const auto device = OpenHostMemoryDouble();
+  const auto device = OpenFakeDevice();
   const auto on_device = [&](const std::vector<float>& values, Dims dims) {
     const Tensor on_host = *Tensor::Create(DType::kFloat32, std::move(dims));
     Tensor tensor = on_host;

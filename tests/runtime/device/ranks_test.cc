@@ -1,7 +1,7 @@
 // Ranks whose devices speak to each other, by test doubles in threads; and one rank alone on a GPU, where there is one.
-#include "runtime/parallel/exchange_reduction.h"
+#include "runtime/parallel/exchange_rank_group.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/device/run_on_device.h"
 #include "tests/runtime/parallel/thread_transport.h"
 #include "tests/runtime/run_session.h"
@@ -25,16 +25,16 @@ std::vector<float> ReadFloats(const Datum& datum) {
 }
 
 TEST_CASE("means go from device to device, also where they are replayed") {
-  ThreadWorld(3).Run([&](Reduction& reduction) {
-    const auto state = std::make_shared<DoubleState>();
+  ThreadWorld(3).Run([&](RankGroup& ranks) {
+    const auto state = std::make_shared<FakeDeviceState>();
     SessionOptions options;
-    options.device = OpenHostMemoryDouble(state);
-    options.reduction = &reduction;
-    AMP_CHECK(options.device->JoinRanks(reduction).ok());
+    options.device = OpenFakeDevice(state);
+    options.ranks = &ranks;
+    AMP_CHECK(options.device->JoinRanks(ranks).ok());
     AMP_CHECK(options.device->ranks_text() == "ranks of the double");
     auto session = CreateSession(kMeans, options);
     AMP_CHECK(session.ok());
-    const auto rank = static_cast<float>(reduction.rank());
+    const auto rank = static_cast<float>(ranks.rank());
     for (int run = 0; run < 4; ++run) {
       const float limit = run == 2 ? 6 : 100;
       const auto outputs = (*session)->Run({{"x", Fours(rank)}, {"limit", Tensor::Scalar(limit)}});
@@ -61,23 +61,23 @@ std::vector<int> ReplaysOf(const std::string& nodes) {
   <domain: "ai.amp", opset_import: ["" : 17]> StartMeanOverRanks (value) => (started) { started = Identity (value) }
   <domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) })")};
   std::vector<int> replays(2);
-  ThreadWorld(2).Run([&](Reduction& reduction) {
-    const auto state = std::make_shared<DoubleState>();
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
+    const auto state = std::make_shared<FakeDeviceState>();
     SessionOptions options;
-    options.device = OpenHostMemoryDouble(state, {.records_operations = reduction.rank() != 0});
-    options.reduction = &reduction;
-    AMP_CHECK(options.device->JoinRanks(reduction).ok());
+    options.device = OpenFakeDevice(state, {.records_operations = ranks.rank() != 0});
+    options.ranks = &ranks;
+    AMP_CHECK(options.device->JoinRanks(ranks).ok());
     auto session = CreateSession(text, options);
     AMP_CHECK(session.ok());
     for (int run = 0; run < 4; ++run) {
-      const auto own = static_cast<float>(10 * run + reduction.rank());
+      const auto own = static_cast<float>(10 * run + ranks.rank());
       const auto outputs =
           (*session)->Run({{"x", Fours(own).Reshaped({1, 1, 2, 2})}, {"z", Fours(own).Reshaped({1, 1, 2, 2})}});
       AMP_CHECK(outputs.ok());
       AMP_CHECK(ReadFloats((*outputs)[0]) == std::vector<float>(4, 20 * static_cast<float>(run) + 1));
       AMP_CHECK(ReadFloats((*outputs)[1]) == std::vector<float>(4, 4 * own));
     }
-    replays[static_cast<size_t>(reduction.rank())] = state->replays;
+    replays[static_cast<size_t>(ranks.rank())] = state->replays;
     return true;
   });
   return replays;
@@ -93,17 +93,17 @@ TEST_CASE("a rank that cannot replay what it has recorded folds no more often th
 }
 
 TEST_CASE("where one of the ranks lacks the library, all are told, and means go through the processor") {
-  ThreadWorld(2).Run([&](Reduction& reduction) {
-    const auto state = std::make_shared<DoubleState>();
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
+    const auto state = std::make_shared<FakeDeviceState>();
     SessionOptions options;
-    options.device = OpenHostMemoryDouble(state, {.has_ranks = reduction.rank() == 0});
-    options.reduction = &reduction;
-    const absl::Status joined = options.device->JoinRanks(reduction);
+    options.device = OpenFakeDevice(state, {.has_ranks = ranks.rank() == 0});
+    options.ranks = &ranks;
+    const absl::Status joined = options.device->JoinRanks(ranks);
     AMP_CHECK(absl::IsUnimplemented(joined));
     AMP_CHECK(joined.message() == "rank 1: the double has no ranks");
     auto session = CreateSession(kMeans, options);
     AMP_CHECK(session.ok());
-    const auto rank = static_cast<float>(reduction.rank());
+    const auto rank = static_cast<float>(ranks.rank());
     for (int run = 0; run < 3; ++run) {
       const auto outputs = (*session)->Run({{"x", Fours(rank)}, {"limit", Tensor::Scalar(3.0F)}});
       AMP_CHECK(outputs.ok());
@@ -117,16 +117,16 @@ TEST_CASE("where one of the ranks lacks the library, all are told, and means go 
 
 TEST_CASE("one rank alone gets what it gives") {
   for (const std::shared_ptr<Accelerator>& device : TestDevices()) {
-    ThreadWorld(1).Run([&](Reduction& reduction) {
-      const absl::Status joined = device->JoinRanks(reduction);
+    ThreadWorld(1).Run([&](RankGroup& ranks) {
+      const absl::Status joined = device->JoinRanks(ranks);
       if (absl::IsUnimplemented(joined)) {
         WARN(device->name() << ": " << joined.message());
         return true;
       }
       AMP_CHECK(joined.ok());
       Tensor values = *device->CopyIn(Fours(3), nullptr);
-      device->StartFold(values, device::Fold::kMean);
-      device->AwaitFolds();
+      device->StartAllReduce(values, device::AllReduce::kMean);
+      device->AwaitAllReduces();
       AMP_CHECK(ReadFloats(Datum(*device->CopyOut(values, nullptr))) == std::vector<float>(4, 3));
       return true;
     });

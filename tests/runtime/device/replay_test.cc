@@ -4,7 +4,7 @@
 #include "runtime/device/storage.h"
 #include "runtime/device_run/find_kernels.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
@@ -12,9 +12,9 @@ namespace {
 
 // A session, its double, and the same model on the processor.
 struct Both {
-  explicit Both(const SessionText& text, const DoubleLimits& limits = {}, SessionOptions options = {})
-      : state(std::make_shared<DoubleState>()), expected(MakeSession(text, OneByOne())) {
-    options.device = OpenHostMemoryDouble(state, limits);
+  explicit Both(const SessionText& text, const FakeDeviceLimits& limits = {}, SessionOptions options = {})
+      : state(std::make_shared<FakeDeviceState>()), expected(MakeSession(text, OneByOne())) {
+    options.device = OpenFakeDevice(state, limits);
     device = options.device;
     options.fuse_attention = false;  // which is what these networks look like
     session = MakeSession(text, options);
@@ -28,7 +28,7 @@ struct Both {
     return difference;
   }
 
-  std::shared_ptr<DoubleState> state;
+  std::shared_ptr<FakeDeviceState> state;
   std::weak_ptr<Accelerator> device;
   std::unique_ptr<Session> session, expected;
   int replayed = 0;
@@ -42,14 +42,14 @@ const SessionText kMlp = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
                           .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8})}}};
 
 TEST_CASE("a recording that is dropped leaves nothing, and the device may record again") {
-  const auto state = std::make_shared<DoubleState>();
-  const std::shared_ptr<Accelerator> device = OpenHostMemoryDouble(state);
+  const auto state = std::make_shared<FakeDeviceState>();
+  const std::shared_ptr<Accelerator> device = OpenFakeDevice(state);
   device->DropRecording();  // there is none
   REQUIRE(device->StartRecording().ok());
   device->DropRecording();
   CHECK(state->recordings == 0);
   REQUIRE(device->StartRecording().ok());
-  const absl::StatusOr<std::unique_ptr<Recording>> recording = device->StopRecording();
+  const absl::StatusOr<std::unique_ptr<CapturedGraph>> recording = device->StopRecording();
   REQUIRE(recording.ok());
   CHECK(state->recordings == 1);
 }

@@ -13,7 +13,7 @@
 
 #include "runtime/device_run/open_device.h"
 #include "runtime/plan/all_kernels.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/loops/run_both.h"
 
 namespace amp {
@@ -21,7 +21,7 @@ namespace amp {
 // The double first.
 inline const std::vector<std::shared_ptr<Accelerator>>& TestDevices() {
   static const auto& devices = *[] {
-    auto* const all = new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble()};
+    auto* const all = new std::vector<std::shared_ptr<Accelerator>>{OpenFakeDevice()};
     if (absl::StatusOr<std::shared_ptr<Accelerator>> gpu = OpenCudaDevice(0); gpu.ok()) all->push_back(*std::move(gpu));
     return all;
   }();

@@ -5,7 +5,7 @@
 #include "ir/base/status.h"
 #include "runtime/run/arena.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
@@ -13,9 +13,10 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-SessionOptions WithDouble(const std::shared_ptr<DoubleState>& state = nullptr, const DoubleLimits& limits = {}) {
+SessionOptions WithDouble(const std::shared_ptr<FakeDeviceState>& state = nullptr,
+                          const FakeDeviceLimits& limits = {}) {
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(state, limits);
+  options.device = OpenFakeDevice(state, limits);
   return options;
 }
 
@@ -162,7 +163,7 @@ TEST_CASE("observers see values of the device as of the processor") {
 }
 
 TEST_CASE("memory of the device is planned, and one block from the second run on") {
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   {
     const auto session = MakeSession(kChain, WithDouble(state));
     const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {100, 8})}};
@@ -179,7 +180,7 @@ TEST_CASE("memory of the device is planned, and one block from the second run on
 }
 
 TEST_CASE("a dozen shapes in turns allocate nothing more, and shapes that are always new hardly ever") {
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   const auto session = MakeSession(kChain, WithDouble(state));
   const auto run = [&](int64_t rows) {
     const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {rows, 8})}};

@@ -16,9 +16,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // How many kernels the double started in a run, or how its results differ from the reference's.
 std::string KernelsOrDifference(const BothCase& each) {
-  const auto state = std::make_shared<DoubleState>();
-  const std::string difference =
-      RunOnDevice(each, {OpenHostMemoryDouble(state, {.num_multiprocessors = kMultiprocessors})});
+  const auto state = std::make_shared<FakeDeviceState>();
+  const std::string difference = RunOnDevice(each, {OpenFakeDevice(state, {.num_multiprocessors = kMultiprocessors})});
   constexpr int kRuns = 3;
   return difference.empty() ? absl::StrCat(state->launches / kRuns) : difference;
 }

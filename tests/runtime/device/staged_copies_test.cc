@@ -8,7 +8,7 @@
 
 #include "runtime/device/raw/elementwise.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
@@ -34,9 +34,9 @@ std::vector<uint8_t> ElementsOf(const Tensor& tensor) {
 }
 
 TEST_CASE("copies of every size arrive, several in a row, whatever becomes of what they were made from") {
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   {
-    const auto device = OpenHostMemoryDouble(state, {.stage_bytes = kStage});
+    const auto device = OpenFakeDevice(state, {.stage_bytes = kStage});
     const size_t sizes[] = {0, 1, kLeast - 1, kLeast, kStage - 1, kStage, kStage + 1, 2 * kStage, 3 * kStage + 5, 1000};
     std::vector<Tensor> there;
     int parts = 0;
@@ -59,7 +59,7 @@ TEST_CASE("copies of every size arrive, several in a row, whatever becomes of wh
 }
 
 TEST_CASE("what is copied in behind a kernel, or over what one has read, comes in that order") {
-  const auto device = OpenHostMemoryDouble(nullptr, {.stage_bytes = kStage});
+  const auto device = OpenFakeDevice(nullptr, {.stage_bytes = kStage});
   const Tensor first = Bytes(300, 1), second = Bytes(300, 77);
   Tensor x = *device->CopyIn(first, nullptr);
   Tensor before = *Tensor::Create(DType::kUint8, {300}, device.get()), after = before;
@@ -75,14 +75,14 @@ TEST_CASE("what is copied in behind a kernel, or over what one has read, comes i
 }
 
 TEST_CASE("small copies pin nothing, and where nothing can be pinned, large ones go without") {
-  const auto state = std::make_shared<DoubleState>();
-  const auto device = OpenHostMemoryDouble(state, {.stage_bytes = kStage});
+  const auto state = std::make_shared<FakeDeviceState>();
+  const auto device = OpenFakeDevice(state, {.stage_bytes = kStage});
   CHECK(ElementsOf(*device->CopyOut(*device->CopyIn(Bytes(kLeast - 1, 3), nullptr), nullptr)) ==
         ElementsOf(Bytes(kLeast - 1, 3)));
   CHECK(state->pinned_blocks == 0);
   CHECK(device->CopiesText().empty());
-  const auto none_state = std::make_shared<DoubleState>();
-  const auto none = OpenHostMemoryDouble(none_state, {.stage_bytes = kStage, .has_pinned_memory = false});
+  const auto none_state = std::make_shared<FakeDeviceState>();
+  const auto none = OpenFakeDevice(none_state, {.stage_bytes = kStage, .has_pinned_memory = false});
   for (int i = 0; i < 2; ++i) {
     CHECK(ElementsOf(*none->CopyOut(*none->CopyIn(Bytes(1000, 9), nullptr), nullptr)) == ElementsOf(Bytes(1000, 9)));
   }
@@ -99,7 +99,7 @@ TEST_CASE("sessions of several threads on one device share its pinned memory") {
     g (float[n,8] x) => (float[n,8] y) { a = Softmax (x) b = MatMul (a, w) y = Softmax (b) })",
                             .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8})}}};
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(nullptr, {.stage_bytes = kStage});
+  options.device = OpenFakeDevice(nullptr, {.stage_bytes = kStage});
   struct Work {
     NamedDatums inputs;
     std::vector<Tensor> expected;

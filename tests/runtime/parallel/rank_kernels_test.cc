@@ -14,9 +14,9 @@ constexpr char kFunctions[] = R"(
   <domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) }
   <domain: "ai.amp", opset_import: ["" : 17]> TrueOnAllRanks (own) => (all) { all = Identity (own) })";
 
-std::unique_ptr<Session> MakeSession(const std::string& graph, Reduction* reduction) {
+std::unique_ptr<Session> MakeSession(const std::string& graph, RankGroup* ranks) {
   SessionOptions options;
-  options.reduction = reduction;
+  options.ranks = ranks;
   auto session = CreateSession({.text = absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
            metadata_props: ["amp.state" : "[]"]>)",
                                                      graph, kFunctions)},
@@ -25,8 +25,8 @@ std::unique_ptr<Session> MakeSession(const std::string& graph, Reduction* reduct
   return *std::move(session);
 }
 
-bool AllOf(Reduction* reduction, bool own) {
-  const auto session = MakeSession("g (bool own) => (bool all) { all = ai.amp.TrueOnAllRanks (own) }", reduction);
+bool AllOf(RankGroup* ranks, bool own) {
+  const auto session = MakeSession("g (bool own) => (bool all) { all = ai.amp.TrueOnAllRanks (own) }", ranks);
   const auto outputs = TryToRun(*session, {{"own", Tensor::Of<bool>(DType::kBool, {}, {own})}});
   AMP_CHECK(outputs.ok());
   return outputs->front().elements<bool>()[0];
@@ -37,8 +37,8 @@ TEST_CASE("a flag holds if it holds on every rank, and all learn of it") {
   CHECK_FALSE(AllOf(nullptr, false));
   for (int num_false = 0; num_false < 3; ++num_false) {
     std::atomic<int> num_true = 0;
-    ThreadWorld(3).Run([&](Reduction& reduction) {
-      num_true += AllOf(&reduction, reduction.rank() >= num_false) ? 1 : 0;
+    ThreadWorld(3).Run([&](RankGroup& ranks) {
+      num_true += AllOf(&ranks, ranks.rank() >= num_false) ? 1 : 0;
       return true;
     });
     CHECK(num_true == (num_false == 0 ? 3 : 0));
@@ -63,10 +63,10 @@ TEST_CASE("means of several tensors, the first one waited for last") {
   REQUIRE(alone.ok());
   CHECK(floats((*alone)[1]) == std::vector<float>{5, 1});
   std::atomic<int> num_right = 0;
-  ThreadWorld(3).Run([&](Reduction& reduction) {
-    const auto session = MakeSession(kGraph, &reduction);
+  ThreadWorld(3).Run([&](RankGroup& ranks) {
+    const auto session = MakeSession(kGraph, &ranks);
     for (int run = 0; run < 3; ++run) {
-      const auto outputs = TryToRun(*session, inputs_of(static_cast<float>(reduction.rank() + run)));
+      const auto outputs = TryToRun(*session, inputs_of(static_cast<float>(ranks.rank() + run)));
       const auto mean = static_cast<float>(1 + run);
       const bool is_right = outputs.ok() && floats((*outputs)[0]) == std::vector<float>{mean, 2 * mean, -mean} &&
                             floats((*outputs)[1]) == std::vector<float>{mean, 1};
@@ -78,9 +78,8 @@ TEST_CASE("means of several tensors, the first one waited for last") {
 }
 
 TEST_CASE("a mean that nobody started is an error that names the node") {
-  ThreadWorld(2).Run([&](Reduction& reduction) {
-    const auto session =
-        MakeSession("g (float[2] x) => (float[2] a) { [node] a = ai.amp.MeanOverRanks (x) }", &reduction);
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
+    const auto session = MakeSession("g (float[2] x) => (float[2] a) { [node] a = ai.amp.MeanOverRanks (x) }", &ranks);
     const auto outputs = TryToRun(*session, {{"x", Tensor::Of<float>(DType::kFloat32, {2}, {1, 2})}});
     AMP_CHECK(absl::IsDataLoss(outputs.status()));
     AMP_CHECK(

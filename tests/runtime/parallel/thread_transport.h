@@ -1,7 +1,7 @@
 // A stand-in for MPI within one process: ranks are threads, and what they send is copied from one to the other.
 //
 //   ThreadWorld world(2);
-//   world.Run([](Reduction& reduction) { ... });      in a thread for each rank
+//   world.Run([](RankGroup& ranks) { ... });      in a thread for each rank
 #ifndef AMP_TESTS_RUNTIME_PARALLEL_THREAD_TRANSPORT_H_
 #define AMP_TESTS_RUNTIME_PARALLEL_THREAD_TRANSPORT_H_
 
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ir/base/check.h"
-#include "runtime/parallel/exchange_reduction.h"
+#include "runtime/parallel/exchange_rank_group.h"
 
 namespace amp {
 
@@ -37,14 +37,14 @@ class ThreadWorld {
   }
 
   // Each rank takes leave of the others at the end, unless `body` gives false.
-  void Run(const std::function<bool(Reduction&)>& body, std::chrono::milliseconds most_silence = kUsualSilence) {
+  void Run(const std::function<bool(RankGroup&)>& body, std::chrono::milliseconds most_silence = kUsualSilence) {
     std::vector<std::thread> threads;
     threads.reserve(Count());
     for (int rank = 0; rank < size_; ++rank) {
       threads.emplace_back([&, rank] {
-        absl::StatusOr<std::unique_ptr<Reduction>> reduction = MakeExchangeReduction(Opener(rank), most_silence);
-        AMP_CHECK(reduction.ok());
-        if (body(**reduction)) AMP_CHECK((*reduction)->Finish().ok());
+        absl::StatusOr<std::unique_ptr<RankGroup>> ranks = MakeExchangeRankGroup(Opener(rank), most_silence);
+        AMP_CHECK(ranks.ok());
+        if (body(**ranks)) AMP_CHECK((*ranks)->Finish().ok());
       });
     }
     for (std::thread& thread : threads) thread.join();

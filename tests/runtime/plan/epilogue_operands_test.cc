@@ -21,7 +21,7 @@ std::vector<std::string> ImplementationsOf(const Session& session) {
   std::vector<std::string> names;
   const auto add = [&](const auto& self, const std::vector<Instruction>& instructions) -> void {
     for (const Instruction& instruction : instructions) {
-      self(self, instruction.parts);
+      self(self, instruction.unfused);
       const absl::MutexLock lock(&instruction.site->mutex);
       if (instruction.site->row != nullptr) names.push_back(instruction.site->implementation);
     }

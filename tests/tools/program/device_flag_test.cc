@@ -9,7 +9,7 @@
 #include "ir/file/text.h"
 #include "runtime/hardware/compatibility.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/scratch_folder.h"
 #include "tools/run/amp_run.h"
 
@@ -18,12 +18,12 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-ToolOutput RunOnDouble(const std::string& graph, const DoubleLimits& limits, std::vector<std::string> flags = {}) {
+ToolOutput RunOnDouble(const std::string& graph, const FakeDeviceLimits& limits, std::vector<std::string> flags = {}) {
   const ScratchFolder folder;
   const std::string model =
       folder.Write("m.onnx", *ParseOnnxText("<ir_version: 10, opset_import: [\"\" : 21]> g " + graph));
   flags.insert(flags.begin(), {model, "--random-inputs", "--device", "cuda"});
-  return RunAmpRun(flags, {}, {.open = [&](int) { return OpenHostMemoryDouble(nullptr, limits); }});
+  return RunAmpRun(flags, {}, {.open = [&](int) { return OpenFakeDevice(nullptr, limits); }});
 }
 
 TEST_CASE("amp-run: a device without its library of products is one line and exit code 8, as soon as there is one") {
@@ -107,7 +107,7 @@ AutoRun RunOnAuto(const std::string& type, const Hardware& hardware,
   const DeviceHost host = {.open =
                                [&](int ordinal) {
                                  run.opened = ordinal;
-                                 return OpenHostMemoryDouble();
+                                 return OpenFakeDevice();
                                },
                            .detect = [&] { return hardware; }};
   run.output = RunAmpRun(flags, {}, host);

@@ -3,7 +3,7 @@
 
 #include "ir/file/text.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/scratch_folder.h"
 #include "tools/run/amp_run.h"
 
@@ -76,10 +76,10 @@ TEST_CASE("amp-run --autotune times a product once, and knows it the next time")
   const std::string model = folder.Write("m.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4,3] a, float[3,2] b, float[2,2] c) => (float[4,2] z) { y = MatMul (a, b) z = MatMul (y, c) })"));
   for (int run = 0; run < 2; ++run) {
-    const auto state = std::make_shared<DoubleState>();
+    const auto state = std::make_shared<FakeDeviceState>();
     const ToolOutput output =
         RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", folder.File("t.json")}, {},
-                  {.open = [&](int) { return OpenHostMemoryDouble(state); }});
+                  {.open = [&](int) { return OpenFakeDevice(state); }});
     INFO(output.err);
     CHECK(output.exit_code == 0);
     CHECK(state->timed == (run == 0 ? 2 : 0));
@@ -87,7 +87,7 @@ TEST_CASE("amp-run --autotune times a product once, and knows it the next time")
   CHECK_THAT(folder.Read("t.json"), Contains("double 4 2 3"));
   const ToolOutput output =
       RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", folder.Write("notes.json", "notes")}, {},
-                {.open = [](int) { return OpenHostMemoryDouble(); }});
+                {.open = [](int) { return OpenFakeDevice(); }});
   CHECK(output.exit_code == 2);
   CHECK_THAT(output.err, Contains("notes.json: expected a file that --autotune wrote"));
 }
@@ -99,7 +99,7 @@ TEST_CASE(
     g (float[1,2,5,5] a, float[3,2,3,3] b) => (float[1,3,3,3] y) { y = Conv (a, b) })"));
   const auto run = [&](const std::string& file) {
     return RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", file}, {},
-                     {.open = [](int) { return OpenHostMemoryDouble(); }});
+                     {.open = [](int) { return OpenFakeDevice(); }});
   };
   CHECK(run(folder.File("t.json")).err.empty());
   CHECK_THAT(folder.Read("t.json"), Contains("\"double convolution 2 3\": \"MQ==\""));

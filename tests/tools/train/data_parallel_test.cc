@@ -72,9 +72,9 @@ States StatesOf(const Trainer& trainer) {
   return states;
 }
 
-std::unique_ptr<Trainer> MakeTrainer(const std::string& path, Reduction* reduction) {
+std::unique_ptr<Trainer> MakeTrainer(const std::string& path, RankGroup* ranks) {
   SessionOptions options;
-  options.reduction = reduction;
+  options.ranks = ranks;
   options.threads = 1;
   absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::Create(path, options);
   AMP_CHECK(trainer.ok());
@@ -85,14 +85,14 @@ std::unique_ptr<Trainer> MakeTrainer(const std::string& path, Reduction* reducti
 std::vector<States> Train(const std::string& path, int num_ranks, int num_steps,
                           const std::function<void(int step, int rank, NamedDatums&)>& spoil = nullptr) {
   std::vector<States> states(static_cast<size_t>(num_ranks));
-  ThreadWorld(num_ranks).Run([&](Reduction& reduction) {
-    const std::unique_ptr<Trainer> trainer = MakeTrainer(path, &reduction);
+  ThreadWorld(num_ranks).Run([&](RankGroup& ranks) {
+    const std::unique_ptr<Trainer> trainer = MakeTrainer(path, &ranks);
     for (int step = 0; step < num_steps; ++step) {
-      NamedDatums inputs = ShareOf(step, reduction.rank(), num_ranks);
-      if (spoil) spoil(step, reduction.rank(), inputs);
+      NamedDatums inputs = ShareOf(step, ranks.rank(), num_ranks);
+      if (spoil) spoil(step, ranks.rank(), inputs);
       AMP_CHECK(trainer->Step(inputs).ok());
     }
-    states[static_cast<size_t>(reduction.rank())] = StatesOf(*trainer);
+    states[static_cast<size_t>(ranks.rank())] = StatesOf(*trainer);
     return true;
   });
   return states;
@@ -188,9 +188,9 @@ TEST_CASE("replicas that differ in one bit are an error that all ranks know of")
   const std::string path = MakeStep(folder, {"--data-parallel", "--policy", "mixed_float16"});
   std::vector<std::string> errors(2);
   for (const char* const what : {"amp.loss_scale", "amp.good_steps", "weight"}) {
-    ThreadWorld(2).Run([&](Reduction& given) {
-      Ranks ranks(std::shared_ptr<Reduction>(&given, [](Reduction*) {}));
-      const std::unique_ptr<Trainer> trainer = MakeTrainer(path, ranks.reduction());
+    ThreadWorld(2).Run([&](RankGroup& given) {
+      Ranks ranks(std::shared_ptr<RankGroup>(&given, [](RankGroup*) {}));
+      const std::unique_ptr<Trainer> trainer = MakeTrainer(path, ranks.group());
       AMP_CHECK(trainer->Step(ShareOf(0, ranks.rank(), 2)).ok());
       AMP_CHECK(ranks.CompareReplicas(*trainer).ok());
       const auto rank = static_cast<size_t>(ranks.rank());
@@ -209,9 +209,9 @@ TEST_CASE("replicas that differ in one bit are an error that all ranks know of")
 TEST_CASE("a step graph that averages nothing is refused where there are several ranks") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"--policy", "float32"});
-  ThreadWorld(2).Run([&](Reduction& reduction) {
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
     SessionOptions options;
-    options.reduction = &reduction;
+    options.ranks = &ranks;
     const auto trainer = Trainer::Create(path, options);
     AMP_CHECK(absl::IsInvalidArgument(trainer.status()));
     AMP_CHECK(absl::StrContains(trainer.status().message(), "--data-parallel, as there are 2 ranks"));

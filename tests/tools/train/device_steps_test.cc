@@ -77,7 +77,7 @@ Names OnHost(const std::vector<Instruction>& instructions) {
       row = instruction.site->row;
     }
     if (row == nullptr) {
-      const Names of_parts = OnHost(instruction.parts);
+      const Names of_parts = OnHost(instruction.unfused);
       names.insert(names.end(), of_parts.begin(), of_parts.end());
     } else if (!row->runs_on_device && row->host_inputs.Has(0) && instruction.why_on_host == nullptr) {
       names.emplace_back(row->op_type);
@@ -187,10 +187,10 @@ TEST_CASE("device: a step is done again from recordings alone, whatever the numb
   const std::string path = MakeStep(folder, kDense,
                                     {"--loss", "softmax-cross-entropy", "--optimizer", "adamw", "--policy",
                                      "mixed_float16", "--labels", "labels:sparse"});
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   SessionOptions options;
   const absl::StatusOr<std::unique_ptr<Session>> here = Session::Create(path, options);
-  options.device = OpenHostMemoryDouble(state);
+  options.device = OpenFakeDevice(state);
   const absl::StatusOr<std::unique_ptr<Session>> there = Session::Create(path, options);
   REQUIRE(here.ok());
   REQUIRE(there.ok());

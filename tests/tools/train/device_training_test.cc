@@ -8,7 +8,7 @@
 #include "runtime/device_run/open_device.h"
 #include "runtime/plan/program.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/parallel/thread_transport.h"
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
@@ -96,8 +96,8 @@ void CheckSame(const std::vector<std::string>& model, const Dims& dims, const st
                double tolerance) {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, model, flags);
-  const auto state = std::make_shared<DoubleState>();
-  CheckSameOn(OpenHostMemoryDouble(state), path, dims, tolerance);
+  const auto state = std::make_shared<FakeDeviceState>();
+  CheckSameOn(OpenFakeDevice(state), path, dims, tolerance);
   CHECK(state->replays > 3);
   const absl::StatusOr<std::shared_ptr<Accelerator>> gpu = OpenCudaDevice(0);
   if (gpu.ok()) CheckSameOn(*gpu, path, dims, tolerance);
@@ -121,8 +121,8 @@ TEST_CASE("a step on a device launches its optimizer once, copies no weights or 
       INFO(optimizer << " " << policy);
       const ScratchFolder folder;
       const std::string path = MakeStep(folder, {"mlp", "9-7-5-3"}, {"--optimizer", optimizer, "--policy", policy});
-      const auto state = std::make_shared<DoubleState>();
-      const auto trainer = MakeTrainer(path, OpenHostMemoryDouble(state));
+      const auto state = std::make_shared<FakeDeviceState>();
+      const auto trainer = MakeTrainer(path, OpenFakeDevice(state));
       const auto launches = [&](device::Kernel kernel) { return state->kernels[static_cast<size_t>(kernel)]; };
       const auto copied = [&] { return launches(device::Kernel::kCopyBlocks); };
       const int before = copied();
@@ -154,23 +154,23 @@ TEST_CASE("a network of convolutions trains as on the processor") {
 std::vector<std::map<std::string, Tensor>> TrainRanks(const std::string& path, bool on_devices, bool joins) {
   constexpr int kRanks = 2;
   std::vector<std::map<std::string, Tensor>> states(kRanks);
-  ThreadWorld(kRanks).Run([&](Reduction& reduction) {
+  ThreadWorld(kRanks).Run([&](RankGroup& ranks) {
     SessionOptions options;
-    options.reduction = &reduction;
+    options.ranks = &ranks;
     options.threads = 1;
-    const auto state = std::make_shared<DoubleState>();
-    if (on_devices) options.device = OpenHostMemoryDouble(state, {.has_ranks = joins});
-    if (on_devices) AMP_CHECK(options.device->JoinRanks(reduction).ok() == joins);
+    const auto state = std::make_shared<FakeDeviceState>();
+    if (on_devices) options.device = OpenFakeDevice(state, {.has_ranks = joins});
+    if (on_devices) AMP_CHECK(options.device->JoinRanks(ranks).ok() == joins);
     const auto trainer = Trainer::Create(path, options);
     AMP_CHECK(trainer.ok());
     for (int i = 0; i < 6; ++i) {
-      NamedDatums batch = BatchOf({kBatch, 9}, i + 10 * reduction.rank());
+      NamedDatums batch = BatchOf({kBatch, 9}, i + 10 * ranks.rank());
       AMP_CHECK((*trainer)->Step(batch).ok());
     }
     AMP_CHECK((state->folds > 0) == (on_devices && joins));
     AMP_CHECK((state->replays > 0) == (on_devices && joins));
     for (const std::string& name : (*trainer)->StateNames()) {
-      states[static_cast<size_t>(reduction.rank())][name] = *(*trainer)->State(name);
+      states[static_cast<size_t>(ranks.rank())][name] = *(*trainer)->State(name);
     }
     return true;
   });
@@ -193,7 +193,7 @@ TEST_CASE("ranks with a device each keep equal replicas, as ranks on the process
 }
 
 TEST_CASE("batches are gathered on the device, as they would be on the processor") {
-  const auto device = OpenHostMemoryDouble();
+  const auto device = OpenFakeDevice();
   Tensor bytes = *Tensor::Create(DType::kUint8, {5, 2, 3});
   for (size_t i = 0; i < 30; ++i) bytes.mutable_elements<uint8_t>()[i] = static_cast<uint8_t>(8 * i);
   const Tensor floats = RandomTensor(DType::kFloat32, {5, 4});
@@ -215,7 +215,7 @@ TEST_CASE("batches are gathered on the device, as they would be on the processor
   DataColumn doubles = *DataColumn::OfData({"x", DType::kFloat16, {-1, 4}}, floats, {});
   REQUIRE(doubles.MoveTo(*device).ok());
   CHECK((*doubles.Batch(rows)).IsOnHost());
-  const auto small = OpenHostMemoryDouble(nullptr, {.memory_bytes = 16});
+  const auto small = OpenFakeDevice(nullptr, {.memory_bytes = 16});
   DataColumn large = *DataColumn::OfData({"x", DType::kFloat32, {-1, 4}}, floats, {});
   REQUIRE(large.MoveTo(*small).ok());
   CHECK((*large.Batch(rows)).IsOnHost());
@@ -224,7 +224,7 @@ TEST_CASE("batches are gathered on the device, as they would be on the processor
 TEST_CASE("the learning rate of a step is that of its replay, too") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"mlp", "9-5-3"}, {"--optimizer", "adam", "--policy", "float32"});
-  const auto there = MakeTrainer(path, OpenHostMemoryDouble()), here = MakeTrainer(path, nullptr);
+  const auto there = MakeTrainer(path, OpenFakeDevice()), here = MakeTrainer(path, nullptr);
   for (int i = 0; i < 8; ++i) {
     const float rate = i < 3 ? there->learning_rate() : 0.1F / static_cast<float>(i);
     there->set_learning_rate(rate);
@@ -238,7 +238,7 @@ TEST_CASE("the learning rate of a step is that of its replay, too") {
 TEST_CASE("a step graph for several ranks runs on the device of one") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"mlp", "9-5-3"}, {"--optimizer", "sgd", "--data-parallel"});
-  const auto there = MakeTrainer(path, OpenHostMemoryDouble());
+  const auto there = MakeTrainer(path, OpenFakeDevice());
   for (int i = 0; i < 3; ++i) StepOf(*there, BatchOf({kBatch, 9}, i + 4));
   CHECK(OnProcessor(*there) == std::vector<std::string>{});
   CHECK(there->session().LastCopies().out <= 5);
@@ -247,7 +247,7 @@ TEST_CASE("a step graph for several ranks runs on the device of one") {
 TEST_CASE("states are read, set, kept in a checkpoint and saved from the device") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"mlp", "9-5-3"}, {"--optimizer", "momentum"});
-  const auto there = MakeTrainer(path, OpenHostMemoryDouble()), again = MakeTrainer(path, OpenHostMemoryDouble());
+  const auto there = MakeTrainer(path, OpenFakeDevice()), again = MakeTrainer(path, OpenFakeDevice());
   const auto here = MakeTrainer(path, nullptr);
   for (int i = 0; i < 3; ++i) StepOf(*there, BatchOf({kBatch, 9}, i));
   REQUIRE(there->SaveCheckpoint(folder.File("run.npz"), "note").ok());
@@ -278,12 +278,12 @@ TEST_CASE("states are read, set, kept in a checkpoint and saved from the device"
 TEST_CASE("a device that fails in a step, or has no memory for the states, is an error") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"mlp", "9-37-3"}, {"--optimizer", "momentum"});
-  const auto trainer = MakeTrainer(path, OpenHostMemoryDouble(nullptr, {.launches = 30}));
+  const auto trainer = MakeTrainer(path, OpenFakeDevice(nullptr, {.launches = 30}));
   absl::Status status;
   for (int i = 0; i < 8 && status.ok(); ++i) status = trainer->Step(BatchOf({kBatch, 9}, i)).status();
   CHECK(absl::IsAborted(status));
   SessionOptions options;
-  options.device = OpenHostMemoryDouble(nullptr, {.memory_bytes = 2000});
+  options.device = OpenFakeDevice(nullptr, {.memory_bytes = 2000});
   CHECK(absl::IsResourceExhausted(Trainer::Create(path, options).status()));
 }
 
@@ -293,11 +293,11 @@ TEST_CASE("amp-train trains, tests and goes on with --device") {
   const NamedDatums batch = BatchOf({kBatch, 9}, 0);
   const std::string data = folder.File("data.npz");
   folder.Write("data.npz", *NpzBytes({{"x", *batch.at("x").tensor()}, {"labels", *batch.at("labels").tensor()}}));
-  const auto state = std::make_shared<DoubleState>();
+  const auto state = std::make_shared<FakeDeviceState>();
   std::vector<int> ordinals;
   const TrainHost host = {.devices = {.open = [&](int ordinal) {
                             ordinals.push_back(ordinal);
-                            return OpenHostMemoryDouble(state);
+                            return OpenFakeDevice(state);
                           }}};
   const std::string trained = folder.File("t.onnx"), forward = folder.File("m.onnx"), kept = folder.File("run.npz");
   const std::string x = "x=" + data + ":x", labels = "labels=" + data + ":labels";
@@ -328,14 +328,15 @@ TEST_CASE("amp-train --autotune times each product once, and knows it the next t
   const NamedDatums batch = BatchOf({kBatch, 9}, 0);
   const std::string data = folder.File("data.npz");
   folder.Write("data.npz", *NpzBytes({{"x", *batch.at("x").tensor()}, {"labels", *batch.at("labels").tensor()}}));
-  const auto run = [&](const std::string& device, const std::string& file, const std::shared_ptr<DoubleState>& state) {
+  const auto run = [&](const std::string& device, const std::string& file,
+                       const std::shared_ptr<FakeDeviceState>& state) {
     return RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels", "--batch", "3",
                         "--epochs", "3", "--device", device, "--autotune", file},
-                       {}, ResultsGoTo::kFile, {.devices = {.open = [&](int) { return OpenHostMemoryDouble(state); }}});
+                       {}, ResultsGoTo::kFile, {.devices = {.open = [&](int) { return OpenFakeDevice(state); }}});
   };
   const std::string file = folder.File("t.json");
   for (int time = 0; time < 2; ++time) {
-    const auto state = std::make_shared<DoubleState>();
+    const auto state = std::make_shared<FakeDeviceState>();
     const ToolOutput output = run("cuda", file, state);
     INFO(output.err);
     CHECK(output.exit_code == 0);
@@ -354,8 +355,7 @@ TEST_CASE("amp-train: a convolution in 16 bits without Tensor Cores is said once
   folder.Write("data.npz", *NpzBytes({{"x", *Tensor::Create(DType::kUint8, {4, 28, 28})},
                                       {"labels", Tensor::OfInts({0, 1, 2, 3})}}));
   const std::string data = folder.File("data.npz");
-  const TrainHost host = {
-      .devices = {.open = [](int) { return OpenHostMemoryDouble(nullptr, {.has_operations = false}); }}};
+  const TrainHost host = {.devices = {.open = [](int) { return OpenFakeDevice(nullptr, {.has_operations = false}); }}};
   const ToolOutput output = RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels",
                                          "--batch", "2", "--epochs", "2", "--device", "cuda"},
                                         {}, ResultsGoTo::kFile, host);

@@ -2,8 +2,8 @@
 // For tests alone: the numbers of the real device's kernels, and all that happens around them, without one.
 //
 // Tensors in its memory are as far away as those of a real device: whoever looks at their elements ends the process.
-#ifndef AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
-#define AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
+#ifndef AMP_TESTS_RUNTIME_DEVICE_FAKE_DEVICE_H_
+#define AMP_TESTS_RUNTIME_DEVICE_FAKE_DEVICE_H_
 
 #include <array>
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace amp {
 
 // What it has, and when it fails.
-struct DoubleLimits {
+struct FakeDeviceLimits {
   size_t memory_bytes = std::numeric_limits<size_t>::max();
   int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
   bool has_products = true;                        // else it is as a device without its library
@@ -35,7 +35,7 @@ struct DoubleLimits {
 };
 
 // What is left of it, also after it was closed.
-struct DoubleState {
+struct FakeDeviceState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
   int launches = 0, allocations = 0, operations = 0;  // asked for, also while it records
   int channels_last = 0;                              // operations with channels beside each other
@@ -50,9 +50,9 @@ struct DoubleState {
 };
 
 // `state` is kept up to date, unless it is null.
-std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleState>& state = nullptr,
-                                                  const DoubleLimits& limits = {});
+std::shared_ptr<Accelerator> OpenFakeDevice(const std::shared_ptr<FakeDeviceState>& state = nullptr,
+                                            const FakeDeviceLimits& limits = {});
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
+#endif  // AMP_TESTS_RUNTIME_DEVICE_FAKE_DEVICE_H_

@@ -1,4 +1,4 @@
-#include "tests/runtime/device/double_operations.h"
+#include "tests/runtime/device/fake_operations.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // Models written as ONNX's text, run on the test double and on the processor.
 //
 //   OnDouble({.graph = "(T[2,8] x) => (T[] y) { h = MatMul (x, w) y = Relu (h) }", ...}, DType::kFloat16).kernels()
-#ifndef AMP_TESTS_RUNTIME_DEVICE_ON_DOUBLE_H_
-#define AMP_TESTS_RUNTIME_DEVICE_ON_DOUBLE_H_
+#ifndef AMP_TESTS_RUNTIME_DEVICE_ON_FAKE_DEVICE_H_
+#define AMP_TESTS_RUNTIME_DEVICE_ON_FAKE_DEVICE_H_
 
 #include <memory>
 #include <string>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 #include "tests/runtime/fused_case.h"
 
 namespace amp {
@@ -19,14 +19,14 @@ using Kernels = std::vector<std::string>;
 
 // A session with the double, after two runs whose outputs are those of the processor.
 struct OnDouble {
-  std::shared_ptr<DoubleState> state = std::make_shared<DoubleState>();
+  std::shared_ptr<FakeDeviceState> state = std::make_shared<FakeDeviceState>();
   std::unique_ptr<Session> session;
   std::weak_ptr<Accelerator> device;
 
-  OnDouble(const FuseCase& each, DType dtype, const DoubleLimits& limits = {}, SessionOptions options = {}) {
+  OnDouble(const FuseCase& each, DType dtype, const FakeDeviceLimits& limits = {}, SessionOptions options = {}) {
     const SessionText text = TextOf(each, dtype);
     const NamedDatums inputs = InputsOf(each, dtype);
-    options.device = OpenHostMemoryDouble(state, limits);
+    options.device = OpenFakeDevice(state, limits);
     device = options.device;
     session = MakeSession(text, options);
     const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
@@ -38,7 +38,8 @@ struct OnDouble {
   // Of the first kernel: the library's name for it, and why no better one ran.
   std::string How() const {
     const Instruction* instruction = session->program().blocks[kMainGraph].data();
-    while (!instruction->parts.empty() && KernelOf(*instruction) == nullptr) instruction = instruction->parts.data();
+    while (!instruction->unfused.empty() && KernelOf(*instruction) == nullptr)
+      instruction = instruction->unfused.data();
     const absl::MutexLock lock(&instruction->site->mutex);
     return absl::StrCat(instruction->site->implementation, "; ", instruction->site->why_not_better);
   }
@@ -52,4 +53,4 @@ struct OnDouble {
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_RUNTIME_DEVICE_ON_DOUBLE_H_
+#endif  // AMP_TESTS_RUNTIME_DEVICE_ON_FAKE_DEVICE_H_

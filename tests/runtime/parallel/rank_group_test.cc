@@ -7,7 +7,7 @@
 #include <csignal>
 #include <numeric>
 
-#include "runtime/parallel/exchange_reduction.h"
+#include "runtime/parallel/exchange_rank_group.h"
 #include "runtime/parallel/means_over_ranks.h"
 #include "runtime/parallel/process_watch.h"
 #include "tests/catch2.h"
@@ -43,8 +43,8 @@ TEST_CASE("a mean is the sum in the order of ranks over their number, bit for bi
     for (const size_t count : {size_t{0}, size_t{1}, size_t{4}, size_t{1001}, (size_t{1} << 21) + 7}) {
       const std::vector<float> expected = MeanInOrder(num_ranks, count);
       std::atomic<int> num_equal = 0;
-      ThreadWorld(num_ranks).Run([&](Reduction& reduction) {
-        const auto mean = reduction.StartMean(ValuesOf(reduction.rank(), count));
+      ThreadWorld(num_ranks).Run([&](RankGroup& ranks) {
+        const auto mean = ranks.StartMean(ValuesOf(ranks.rank(), count));
         const auto found = mean->Wait();
         num_equal += found.ok() && std::vector<float>(found->begin(), found->end()) == expected ? 1 : 0;
         return true;
@@ -57,9 +57,9 @@ TEST_CASE("a mean is the sum in the order of ranks over their number, bit for bi
 
 TEST_CASE("an infinity of one rank is in the mean of all, and infinities of both signs are NaN") {
   std::atomic<int> num_right = 0;
-  ThreadWorld(2).Run([&](Reduction& reduction) {
-    const float own = reduction.rank() == 0 ? 1 : HUGE_VALF;
-    const auto mean = reduction.StartMean({own, reduction.rank() == 0 ? -HUGE_VALF : HUGE_VALF});
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
+    const float own = ranks.rank() == 0 ? 1 : HUGE_VALF;
+    const auto mean = ranks.StartMean({own, ranks.rank() == 0 ? -HUGE_VALF : HUGE_VALF});
     const auto found = mean->Wait();
     num_right += found.ok() && std::isinf((*found)[0]) && std::isnan((*found)[1]) ? 1 : 0;
     return true;
@@ -69,15 +69,15 @@ TEST_CASE("an infinity of one rank is in the mean of all, and infinities of both
 
 TEST_CASE("what is gathered comes in the order of ranks, of any size; a broadcast is rank 0's") {
   std::atomic<int> num_right = 0;
-  ThreadWorld(3).Run([&](Reduction& reduction) {
-    const std::vector<std::byte> own(static_cast<size_t>(reduction.rank()) * 5, std::byte(reduction.rank()));
-    const auto all = reduction.Gather(own);
+  ThreadWorld(3).Run([&](RankGroup& ranks) {
+    const std::vector<std::byte> own(static_cast<size_t>(ranks.rank()) * 5, std::byte(ranks.rank()));
+    const auto all = ranks.Gather(own);
     bool is_right = all.ok() && all->size() == 3;
     for (size_t rank = 0; is_right && rank < 3; ++rank) {
       is_right = (*all)[rank] == std::vector<std::byte>(rank * 5, std::byte(rank));
     }
-    std::vector<std::byte> bytes(7, std::byte(10 + reduction.rank()));
-    is_right = is_right && reduction.Broadcast(absl::MakeSpan(bytes)).ok();
+    std::vector<std::byte> bytes(7, std::byte(10 + ranks.rank()));
+    is_right = is_right && ranks.Broadcast(absl::MakeSpan(bytes)).ok();
     num_right += is_right && bytes == std::vector<std::byte>(7, std::byte(10)) ? 1 : 0;
     return true;
   });
@@ -86,9 +86,9 @@ TEST_CASE("what is gathered comes in the order of ranks, of any size; a broadcas
 
 TEST_CASE("several means are under way at once, and are waited for in any order") {
   std::atomic<int> num_right = 0;
-  ThreadWorld(2).Run([&](Reduction& reduction) {
+  ThreadWorld(2).Run([&](RankGroup& ranks) {
     std::vector<std::shared_ptr<PendingMean>> means;
-    for (size_t count = 1; count < 20; ++count) means.push_back(reduction.StartMean(ValuesOf(reduction.rank(), count)));
+    for (size_t count = 1; count < 20; ++count) means.push_back(ranks.StartMean(ValuesOf(ranks.rank(), count)));
     bool is_right = true;
     for (size_t count = 19; count > 0; --count) {
       const auto found = means[count - 1]->Wait();
@@ -106,17 +106,17 @@ TEST_CASE("a rank of which nothing is heard any more is lost: what waits for it 
   std::string message;
   const auto start = std::chrono::steady_clock::now();
   world.Run(
-      [&](Reduction& reduction) {
-        if (reduction.rank() == 1) {
+      [&](RankGroup& ranks) {
+        if (ranks.rank() == 1) {
           world.Silence(1);
           std::this_thread::sleep_for(milliseconds(1500));
           return false;
         }
-        const absl::Status first = reduction.StartMean({1, 2, 3})->Wait().status();
-        if (reduction.rank() == 2) {  // the one behind it
+        const absl::Status first = ranks.StartMean({1, 2, 3})->Wait().status();
+        if (ranks.rank() == 2) {  // the one behind it
           message = std::string(first.message());
           num_failed += absl::IsUnavailable(first) ? 1 : 0;
-          num_failed += absl::IsUnavailable(reduction.Gather({}).status()) ? 1 : 0;
+          num_failed += absl::IsUnavailable(ranks.Gather({}).status()) ? 1 : 0;
           world.Silence(2);
         } else {
           num_failed += absl::IsUnavailable(first) ? 1 : 0;
@@ -132,18 +132,18 @@ TEST_CASE("a rank of which nothing is heard any more is lost: what waits for it 
 TEST_CASE("a rank that computes for long is not lost") {
   std::atomic<int> num_right = 0;
   ThreadWorld(2).Run(
-      [&](Reduction& reduction) {
-        if (reduction.rank() == 1) std::this_thread::sleep_for(milliseconds(1500));
-        num_right += reduction.Gather({}).ok() ? 1 : 0;
+      [&](RankGroup& ranks) {
+        if (ranks.rank() == 1) std::this_thread::sleep_for(milliseconds(1500));
+        num_right += ranks.Gather({}).ok() ? 1 : 0;
         return true;
       },
       milliseconds(300));
   CHECK(num_right == 2);
 }
 
-TEST_CASE("a transport that does not start is no reduction") {
-  const auto reduction = MakeExchangeReduction([] { return nullptr; });
-  CHECK(absl::IsUnimplemented(reduction.status()));
+TEST_CASE("a transport that does not start is no rank group") {
+  const auto ranks = MakeExchangeRankGroup([] { return nullptr; });
+  CHECK(absl::IsUnimplemented(ranks.status()));
 }
 
 // Time enough for a test that waits for a thread of its own.
@@ -165,13 +165,13 @@ TEST_CASE("a transport that does not come to its start is given up") {
     gate.Wait();
     return std::unique_ptr<Transport>();
   };
-  const auto reduction = MakeExchangeReduction(open, milliseconds(300));
-  CHECK(absl::IsUnavailable(reduction.status()));
-  CHECK_THAT(std::string(reduction.status().message()), Contains("the ranks did not find each other within 0.3 s"));
+  const auto ranks = MakeExchangeRankGroup(open, milliseconds(300));
+  CHECK(absl::IsUnavailable(ranks.status()));
+  CHECK_THAT(std::string(ranks.status().message()), Contains("the ranks did not find each other within 0.3 s"));
   CHECK(std::chrono::steady_clock::now() - start < milliseconds(5000));
   gate.Open();
   // The near miss: one that takes long, but less.
-  const auto late = MakeExchangeReduction(
+  const auto late = MakeExchangeRankGroup(
       [] {
         std::this_thread::sleep_for(milliseconds(300));
         return std::unique_ptr<Transport>();
@@ -200,10 +200,9 @@ class StuckTransport : public Transport {
 
 TEST_CASE("a leave that another rank does not take is given up") {
   Gate gate;
-  const auto reduction =
-      MakeExchangeReduction([&] { return std::make_unique<StuckTransport>(gate); }, milliseconds(300));
-  REQUIRE(reduction.ok());
-  const absl::Status status = (*reduction)->Finish();
+  const auto ranks = MakeExchangeRankGroup([&] { return std::make_unique<StuckTransport>(gate); }, milliseconds(300));
+  REQUIRE(ranks.ok());
+  const absl::Status status = (*ranks)->Finish();
   CHECK(absl::IsUnavailable(status));
   CHECK_THAT(std::string(status.message()), Contains("did not take leave of each other within 0.3 s"));
   gate.Open();
@@ -238,7 +237,7 @@ TEST_CASE("a process of another machine or namespace is not watched") {
 // ---- buckets
 
 // One rank, whose means are what it gave; counts what is sent.
-class CountingReduction : public Reduction {
+class CountingRankGroup : public RankGroup {
  public:
   std::vector<size_t> sizes;
 
@@ -264,25 +263,25 @@ class CountingReduction : public Reduction {
 };
 
 TEST_CASE("small tensors share buckets, which are sent when full, the last one when somebody waits") {
-  CountingReduction reduction;
-  MeansOverRanks means(reduction, /*bucket=*/4);
+  CountingRankGroup ranks;
+  MeansOverRanks means(ranks, /*bucket=*/4);
   const auto start = [&](int64_t key, size_t count) {
     means.Start(key, std::vector<float>(count, static_cast<float>(key)));
   };
   start(1, 3);
-  CHECK(reduction.sizes.empty());
+  CHECK(ranks.sizes.empty());
   start(2, 2);  // full
   start(3, 9);  // alone
   start(4, 0);
   start(5, 1);
-  CHECK(reduction.sizes == std::vector<size_t>{5, 9});
+  CHECK(ranks.sizes == std::vector<size_t>{5, 9});
   const std::pair<int64_t, size_t> tensors[] = {{5, 1}, {1, 3}, {4, 0}, {2, 2}, {3, 9}};
   for (const auto& [key, count] : tensors) {
     std::vector<float> mean(count);
     REQUIRE(means.Take(key, absl::MakeSpan(mean)).ok());
     CHECK(mean == std::vector<float>(count, static_cast<float>(key)));
   }
-  CHECK(reduction.sizes == std::vector<size_t>{5, 9, 1});
+  CHECK(ranks.sizes == std::vector<size_t>{5, 9, 1});
   CHECK(absl::IsDataLoss(means.Take(6, {})));
 }
 

@@ -1,4 +1,4 @@
-#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/fake_device.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -32,8 +32,8 @@
 #include "runtime/device/raw/select.h"
 #include "runtime/device/raw/split_rows.h"
 #include "runtime/device/raw/window_gradient.h"
-#include "tests/runtime/device/double_operations.h"
-#include "tests/runtime/device/double_ranks.h"
+#include "tests/runtime/device/fake_operations.h"
+#include "tests/runtime/device/fake_ranks.h"
 
 namespace amp {
 namespace {
@@ -53,10 +53,10 @@ struct StagedCopy {
   int slot;
 };
 
-struct Double {
+struct FakeDevice {
   absl::Mutex mutex = {};
-  DoubleLimits limits;
-  std::shared_ptr<DoubleState> state;
+  FakeDeviceLimits limits;
+  std::shared_ptr<FakeDeviceState> state;
   std::map<void*, size_t> blocks;
   std::unique_ptr<Recorded> recorded = nullptr;  // of the recording under way
   bool is_broken = false;                        // by something that a recording cannot have
@@ -65,17 +65,17 @@ struct Double {
   const device::Choices* choices = nullptr;
   std::deque<StagedCopy> staged = {};
 };
-Double& Of(void* self) { return *static_cast<Double*>(self); }
+FakeDevice& Of(void* self) { return *static_cast<FakeDevice*>(self); }
 
 // Staged copies are done as late as may be: when they are waited for, or something else comes behind them.
-void DoStaged(Double& opened) {
+void DoStaged(FakeDevice& opened) {
   for (const StagedCopy& copy : opened.staged) std::memcpy(copy.to, copy.from, copy.size_bytes);
   opened.staged.clear();
 }
 
 // Does it, or writes it down.
 template <typename Do>
-int DoOrRecord(Double& opened, const Do& what) {
+int DoOrRecord(FakeDevice& opened, const Do& what) {
   DoStaged(opened);
   if (opened.recorded == nullptr) return what();
   if (opened.is_broken) return kNotWhileRecording;
@@ -134,7 +134,7 @@ struct HostRunner {
 
 template <typename Arguments>
 int LaunchOnHost(void* self, const void* arguments) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   if (opened.state->launches++ >= opened.limits.launches) return kFailedLaunch;
   ++opened.state->kernels[static_cast<size_t>(Arguments::kKernel)];
@@ -153,9 +153,9 @@ device::LaunchTable Launches() {
 }
 
 int Allocate(void* self, size_t size_bytes, void** memory) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
-  DoubleState& state = *opened.state;
+  FakeDeviceState& state = *opened.state;
   if (size_bytes > opened.limits.memory_bytes - state.live_bytes) return device::kOutOfMemory;
   const size_t rounded =
       (size_bytes + device::kMemoryAlignment - 1) / device::kMemoryAlignment * device::kMemoryAlignment;
@@ -170,7 +170,7 @@ int Allocate(void* self, size_t size_bytes, void** memory) {
 }
 
 void Release(void* self, void* memory) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   DoStaged(opened);
   const auto block = opened.blocks.find(memory);
@@ -182,7 +182,7 @@ void Release(void* self, void* memory) {
 }
 
 // As on a device, what was not written down makes the recording worthless.
-int BreaksRecording(Double& opened) {
+int BreaksRecording(FakeDevice& opened) {
   if (opened.recorded == nullptr) return 0;
   opened.is_broken = true;
   return kNotWhileRecording;
@@ -197,7 +197,7 @@ int Copy(void* self, void* to, const void* from, size_t size_bytes) {
 }
 
 int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   if (const int error = BreaksRecording(opened); error != 0) return error;
   DoStaged(opened);
@@ -268,7 +268,7 @@ int StartRecording(void* self) {
 }
 
 int StopRecording(void* self, void** recording) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   const std::unique_ptr<Recorded> recorded = std::move(opened.recorded);
   *recording = nullptr;
@@ -354,7 +354,7 @@ void NameChoice(const device::LibraryAttention& attention, char* key) {
 
 // As if there were something to choose: the first of one.
 template <typename Operation>
-void Choose(Double& opened, const Operation& operation) {
+void Choose(FakeDevice& opened, const Operation& operation) {
   if (opened.choices == nullptr || opened.recorded != nullptr) return;
   char key[kMaxKey];
   NameChoice(operation, key);
@@ -377,7 +377,7 @@ int LacksWorkspace(char* text, size_t size) {
 }
 
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
-  const DoubleLimits& limits = Of(self).limits;
+  const FakeDeviceLimits& limits = Of(self).limits;
   if (!limits.has_workspaces) return LacksWorkspace(text, device::kMaxProductText);
   if (!limits.has_products || !limits.takes_products) {
     std::snprintf(text, device::kMaxProductText, "the double %s",
@@ -393,18 +393,18 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
   });
 }
 
-const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryConvolution& convolution) {
+const char* WhyNotTaken(const FakeDeviceLimits& limits, const device::LibraryConvolution& convolution) {
   if (!limits.has_operations) return "the double has no library";
   if (convolution.channels_last && !limits.takes_channels_last) return "the double takes rows alone";
   return limits.adds_bias || convolution.bias == nullptr ? nullptr : "the double adds no bias";
 }
-const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryAttention&) {
+const char* WhyNotTaken(const FakeDeviceLimits& limits, const device::LibraryAttention&) {
   return limits.has_operations ? nullptr : "the double has no library";
 }
 
 template <typename Operation, void (*compute)(const Operation&)>
 int Operate(void* self, const Operation* operation, char* text) {
-  Double& opened = Of(self);
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   const char* const why_not = WhyNotTaken(opened.limits, *operation);
   std::snprintf(text, device::kMaxOperationText, "%s%s", why_not == nullptr ? "library of the double" : why_not,
@@ -443,8 +443,8 @@ int JoinRanks(void* self, const char* id, int rank, int size, char* text) {
   return NameRanks(self, nullptr, text);
 }
 
-int StartFold(void* self, const device::FoldArguments* fold) {
-  Double& opened = Of(self);
+int StartAllReduce(void* self, const device::AllReduceArguments* fold) {
+  FakeDevice& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   ++opened.state->folds;
   return DoOrRecord(opened, [&opened, copy = *fold] {
@@ -453,22 +453,22 @@ int StartFold(void* self, const device::FoldArguments* fold) {
   });
 }
 
-int AwaitFolds(void*) { return 0; }
+int AwaitAllReduces(void*) { return 0; }
 
 const char* ErrorText(int error) { return error == kFailedLaunch ? "planted" : "no error of the double's"; }
 
 void Close(void* self) {
   AMP_CHECK(Of(self).blocks.empty());  // tensors do not outlive their device
   Of(self).state->is_closed = true;
-  delete static_cast<Double*>(self);
+  delete static_cast<FakeDevice*>(self);
 }
 
 }  // namespace
 
-std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleState>& state,
-                                                  const DoubleLimits& limits) {
-  auto* const opened =
-      new Double{.limits = limits, .state = state == nullptr ? std::make_shared<DoubleState>() : state, .blocks = {}};
+std::shared_ptr<Accelerator> OpenFakeDevice(const std::shared_ptr<FakeDeviceState>& state,
+                                            const FakeDeviceLimits& limits) {
+  auto* const opened = new FakeDevice{
+      .limits = limits, .state = state == nullptr ? std::make_shared<FakeDeviceState>() : state, .blocks = {}};
   return std::make_shared<Accelerator>(
       "double",
       device::DeviceTable{
@@ -492,8 +492,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .use_choices = UseChoices,
           .name_ranks = NameRanks,
           .join_ranks = JoinRanks,
-          .start_fold = StartFold,
-          .await_folds = AwaitFolds,
+          .start_all_reduce = StartAllReduce,
+          .await_all_reduces = AwaitAllReduces,
           .start_recording = limits.has_recordings ? StartRecording : nullptr,
           .stop_recording = StopRecording,
           .replay = Replay,

@@ -1,6 +1,6 @@
 // Ranks of the test double: devices of threads of one process that wait for each other.
-#ifndef AMP_TESTS_RUNTIME_DEVICE_DOUBLE_RANKS_H_
-#define AMP_TESTS_RUNTIME_DEVICE_DOUBLE_RANKS_H_
+#ifndef AMP_TESTS_RUNTIME_DEVICE_FAKE_RANKS_H_
+#define AMP_TESTS_RUNTIME_DEVICE_FAKE_RANKS_H_
 
 #include <memory>
 
@@ -15,8 +15,8 @@ void MakeWorldId(char* id);
 // Those who come with the same number.
 std::shared_ptr<DoubleWorld> FindWorld(const char* id, int size);
 // Of all ranks in their order; returns when all have called it.
-void FoldInWorld(DoubleWorld& world, int rank, const device::FoldArguments& fold);
+void FoldInWorld(DoubleWorld& world, int rank, const device::AllReduceArguments& fold);
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_RUNTIME_DEVICE_DOUBLE_RANKS_H_
+#endif  // AMP_TESTS_RUNTIME_DEVICE_FAKE_RANKS_H_

@@ -1,4 +1,4 @@
-#include "tests/runtime/device/double_ranks.h"
+#include "tests/runtime/device/fake_ranks.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -14,10 +14,10 @@ class DoubleWorld {
  public:
   explicit DoubleWorld(int size) : given_(static_cast<size_t>(size)) {}
 
-  void Fold(int rank, const device::FoldArguments& fold) {
+  void Fold(int rank, const device::AllReduceArguments& fold) {
     given_[static_cast<size_t>(rank)] = fold;
     Wait();
-    const std::vector<uint8_t> folded = fold.fold == device::Fold::kMean ? Mean(fold.count) : Least(fold.count);
+    const std::vector<uint8_t> folded = fold.operation == device::AllReduce::kMean ? Mean(fold.count) : Least(fold.count);
     Wait();  // until all have read
     std::memcpy(fold.values, folded.data(), folded.size());
   }
@@ -25,7 +25,7 @@ class DoubleWorld {
  private:
   std::vector<uint8_t> Mean(size_t count) const {
     std::vector<float> sum(count, 0.0F);
-    for (const device::FoldArguments& each : given_) {
+    for (const device::AllReduceArguments& each : given_) {
       for (size_t i = 0; i < count; ++i) sum[i] += static_cast<const float*>(each.values)[i];
     }
     for (float& value : sum) value /= static_cast<float>(given_.size());
@@ -35,7 +35,7 @@ class DoubleWorld {
   }
   std::vector<uint8_t> Least(size_t count) const {
     std::vector<uint8_t> least(count, 255);
-    for (const device::FoldArguments& each : given_) {
+    for (const device::AllReduceArguments& each : given_) {
       for (size_t i = 0; i < count; ++i) least[i] = std::min(least[i], static_cast<const uint8_t*>(each.values)[i]);
     }
     return least;
@@ -55,7 +55,7 @@ class DoubleWorld {
 
   std::mutex mutex_;
   std::condition_variable all_are_here_;
-  std::vector<device::FoldArguments> given_;
+  std::vector<device::AllReduceArguments> given_;
   size_t num_waiting_ = 0;
   uint64_t round_ = 0;
 };
@@ -79,6 +79,6 @@ std::shared_ptr<DoubleWorld> FindWorld(const char* id, int size) {
   return world;
 }
 
-void FoldInWorld(DoubleWorld& world, int rank, const device::FoldArguments& fold) { world.Fold(rank, fold); }
+void FoldInWorld(DoubleWorld& world, int rank, const device::AllReduceArguments& fold) { world.Fold(rank, fold); }
 
 }  // namespace amp

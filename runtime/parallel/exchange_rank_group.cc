@@ -1,4 +1,4 @@
-#include "runtime/parallel/exchange_reduction.h"
+#include "runtime/parallel/exchange_rank_group.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -230,15 +230,15 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
-class ExchangeReduction : public Reduction {
+class ExchangeRankGroup : public RankGroup {
  public:
-  ExchangeReduction(const TransportOpener& open, std::chrono::milliseconds most_silence) : most_silence_(most_silence) {
+  ExchangeRankGroup(const TransportOpener& open, std::chrono::milliseconds most_silence) : most_silence_(most_silence) {
     const SignalsBlocked blocked;
     thread_ = std::thread([this, open] { Work(open); });
   }
-  ExchangeReduction(const ExchangeReduction&) = delete;
-  ExchangeReduction& operator=(const ExchangeReduction&) = delete;
-  ~ExchangeReduction() override {
+  ExchangeRankGroup(const ExchangeRankGroup&) = delete;
+  ExchangeRankGroup& operator=(const ExchangeRankGroup&) = delete;
+  ~ExchangeRankGroup() override {
     {
       const absl::MutexLock lock(&mutex_);
       is_over_ = true;
@@ -327,7 +327,7 @@ class ExchangeReduction : public Reduction {
     return Fenced("", [&] { return operation.Run(exchanger); });
   }
 
-  // What comes next, watching meanwhile; null at the end.
+  // Waits for the next operation and watches the other ranks meanwhile. Returns null at the end.
   std::shared_ptr<Operation> Next(Exchanger& exchanger, absl::Status& status) {
     constexpr absl::Duration kPause = absl::Milliseconds(20);
     for (;;) {
@@ -363,16 +363,16 @@ class ExchangeReduction : public Reduction {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Reduction>> MakeExchangeReduction(const TransportOpener& open,
+absl::StatusOr<std::unique_ptr<RankGroup>> MakeExchangeRankGroup(const TransportOpener& open,
                                                                  std::chrono::milliseconds most_silence) {
-  return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<Reduction>> {
-    auto reduction = std::make_unique<ExchangeReduction>(open, most_silence);  // throws where there is no thread
-    if (!reduction->OpensInTime()) {
-      static_cast<void>(reduction.release());  // its thread is in the transport's start, which nothing ends
+  return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<RankGroup>> {
+    auto ranks = std::make_unique<ExchangeRankGroup>(open, most_silence);  // throws where there is no thread
+    if (!ranks->OpensInTime()) {
+      static_cast<void>(ranks.release());  // its thread is in the transport's start, which nothing ends
       return IoError("the ranks did not find each other within ", SecondsText(most_silence));
     }
-    AMP_RETURN_IF_ERROR(reduction->failure());
-    return std::unique_ptr<Reduction>(std::move(reduction));
+    AMP_RETURN_IF_ERROR(ranks->failure());
+    return std::unique_ptr<RankGroup>(std::move(ranks));
   });
 }
 

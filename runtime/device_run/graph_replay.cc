@@ -1,4 +1,4 @@
-#include "runtime/device_run/replay_run.h"
+#include "runtime/device_run/graph_replay.h"
 
 #include <algorithm>
 #include <utility>
@@ -8,20 +8,20 @@
 namespace amp {
 namespace {
 
-constexpr size_t kFewestKernels = 2;  // of a stretch that is worth a recording
-constexpr int kMostRecordings = 16;   // where addresses change time and again, they cost more than they save
-constexpr size_t kMostKept = 16;      // shapes of an arena: each recording takes memory of the device
+constexpr size_t kFewestKernels = 2;  // a stretch with fewer kernels is not worth recording
+constexpr int kMostRecordings = 16;   // where addresses keep changing, recordings cost more than they save
+constexpr size_t kMostKept = 16;      // per arena, in shapes of the inputs: each recording takes memory on the device
 
 absl::Status Cancelled(const char* why) { return absl::CancelledError(why); }
 
-// Visits the instruction and what it is fused of.
+// Visits the instruction and all instructions that it was fused from.
 template <typename Visit>
 void ForEachPart(const Instruction& instruction, const Visit& visit) {
   visit(instruction);
-  for (const Instruction& part : instruction.parts) ForEachPart(part, visit);
+  for (const Instruction& part : instruction.unfused) ForEachPart(part, visit);
 }
 
-// How many kernels of a device ran for it, in its last run.
+// Returns how many device kernels ran for the instruction in its last run.
 size_t NumOnDevice(const Instruction& instruction) {
   size_t count = 0;
   ForEachPart(instruction, [&](const Instruction& part) {
@@ -32,7 +32,7 @@ size_t NumOnDevice(const Instruction& instruction) {
   return count;
 }
 
-// Whether it spoke to other ranks, in its last run.
+// Whether the instruction exchanged data with other ranks in its last run.
 bool JoinedRanks(const Instruction& instruction) {
   bool has_joined = false;
   ForEachPart(instruction, [&](const Instruction& part) {
@@ -42,7 +42,7 @@ bool JoinedRanks(const Instruction& instruction) {
   return has_joined;
 }
 
-// Gives out a block that is there already.
+// A memory that hands out one existing block.
 class OneBlock : public TensorMemory {
  public:
   OneBlock(std::shared_ptr<void> block, TensorMemory& of) : block_(std::move(block)), of_(of) {}
@@ -66,16 +66,17 @@ absl::StatusOr<Datum> OnHeap(const Tensor& tensor) {
 
 // ---- what may be recorded -------------------------------------------------------------------------------------------
 
-bool ReplayRun::IsFixed(ValueId value, const Datum& datum) const {
+bool GraphReplay::IsFixed(ValueId value, const Datum& datum) const {
   const Tensor* const constant = program_.constants[value].tensor();
   const Tensor* const tensor = datum.tensor();
   if (constant != nullptr) return tensor != nullptr && constant->data() == tensor->data();
   return is_fixed_[value];
 }
 
-void ReplayRun::FindStretches() {
+void GraphReplay::FindStretches() {
   size_t first = 0, kernels = 0;
-  // What has been folded over ranks would be once more by a run that begins again: no stretch begins behind that.
+  // A run that is cancelled begins again. A value that was already reduced over the ranks must not be reduced twice, so
+  // no stretch begins behind an instruction that joins the ranks.
   bool has_joined = false, had_joined_before = false;
   const auto finish = [&](size_t end) {
     if (kernels >= kFewestKernels && !had_joined_before) {
@@ -107,13 +108,13 @@ void ReplayRun::FindStretches() {
 
 // ---- a run ----------------------------------------------------------------------------------------------------------
 
-bool ReplayRun::WillRecord() const {
+bool GraphReplay::WillRecord() const {
   if (mode_ != Mode::kReplays || arena_.number() == 0) return false;
   return arena_.number() != number_ || std::any_of(stretches_.begin(), stretches_.end(),
                                                    [](const Stretch& stretch) { return stretch.recording == nullptr; });
 }
 
-void ReplayRun::Start(const NamedDatums* places) {
+void GraphReplay::Start(const NamedDatums* places) {
   places_ = places;
   has_overwritten_ = false;
   may_record_ = WillRecord();
@@ -123,37 +124,38 @@ void ReplayRun::Start(const NamedDatums* places) {
   number_ = arena_.number();
 }
 
-ReplayRun::Stretch* ReplayRun::StretchFrom(size_t at) {
+GraphReplay::Stretch* GraphReplay::StretchFrom(size_t at) {
   const auto found =
       std::find_if(stretches_.begin(), stretches_.end(), [&](const Stretch& stretch) { return stretch.first == at; });
   return found == stretches_.end() ? nullptr : &*found;
 }
 
-bool ReplayRun::HasOwnConstant(ValueId value, const DeviceFrame& frame) const {
+bool GraphReplay::HasOwnConstant(ValueId value, const DeviceFrame& frame) const {
   const Tensor* const own = program_.constants[value].tensor();
   const Tensor* const present = frame[value].tensor();
   return own != nullptr && present != nullptr && own->data() == present->data();
 }
 
-bool ReplayRun::Source::IsWhere(const Tensor& tensor) const {
+bool GraphReplay::Source::IsWhere(const Tensor& tensor) const {
   return tensor.data() == data && tensor.dtype() == dtype && tensor.layout() == layout && tensor.dims() == dims;
 }
 
-const Tensor* ReplayRun::PlaceOf(ValueId output) const {
+const Tensor* GraphReplay::PlaceOf(ValueId output) const {
   if (places_ == nullptr) return nullptr;
   const auto it = places_->find(model_.value(output).name);
   return it == places_->end() ? nullptr : it->second.tensor();
 }
 
-absl::flat_hash_map<const void*, int> ReplayRun::CountHolders(const DeviceFrame& frame) const {
+absl::flat_hash_map<const void*, int> GraphReplay::CountHolders(const DeviceFrame& frame) const {
   absl::flat_hash_map<const void*, int> holders = frame.CountOnDevice();
   if (places_ == nullptr) return holders;
   for (const auto& [unused, place] : *places_) ++holders[place.tensor()->data()];
   return holders;
 }
 
-// Whether outputs go where they went, and what the stretch writes over is nobody's who did not have it then.
-bool ReplayRun::HasTargets(const Stretch& stretch, const DeviceFrame& frame) const {
+// Whether outputs go to the same buffers as when the stretch was recorded. If the stretch overwrites its inputs, also
+// whether the same number of values and buffers share each of these addresses.
+bool GraphReplay::HasTargets(const Stretch& stretch, const DeviceFrame& frame) const {
   absl::flat_hash_map<const void*, int> holders;
   if (stretch.overwrites) holders = CountHolders(frame);
   return std::all_of(stretch.targets.begin(), stretch.targets.end(), [&](const Target& target) {
@@ -163,7 +165,7 @@ bool ReplayRun::HasTargets(const Stretch& stretch, const DeviceFrame& frame) con
   });
 }
 
-bool ReplayRun::Holds(const Stretch& stretch, const DeviceFrame& frame) const {
+bool GraphReplay::Holds(const Stretch& stretch, const DeviceFrame& frame) const {
   if (arena_.position() != stretch.before) return false;
   const bool has_defaults = std::all_of(stretch.defaults.begin(), stretch.defaults.end(), [&](const Default& each) {
     return HasOwnConstant(each.value, frame) == each.is_own;
@@ -175,12 +177,12 @@ bool ReplayRun::Holds(const Stretch& stretch, const DeviceFrame& frame) const {
   });
 }
 
-absl::Status ReplayRun::Launch(const Stretch& stretch) {
+absl::Status GraphReplay::Launch(const Stretch& stretch) {
   has_overwritten_ = has_overwritten_ || stretch.overwrites;
   return device_.Replay(*stretch.recording);
 }
 
-absl::StatusOr<size_t> ReplayRun::Replay(size_t at, DeviceFrame& frame) {
+absl::StatusOr<size_t> GraphReplay::Replay(size_t at, DeviceFrame& frame) {
   Stretch* const stretch = mode_ == Mode::kReplays ? StretchFrom(at) : nullptr;
   if (stretch == nullptr || stretch->recording == nullptr) return at;
   if (!Holds(*stretch, frame)) {
@@ -192,7 +194,7 @@ absl::StatusOr<size_t> ReplayRun::Replay(size_t at, DeviceFrame& frame) {
   return stretch->end;
 }
 
-absl::Status ReplayRun::Before(size_t at, const DeviceFrame& frame) {
+absl::Status GraphReplay::Before(size_t at, const DeviceFrame& frame) {
   Stretch* const stretch = mode_ == Mode::kReplays ? StretchFrom(at) : nullptr;
   const std::optional<Arena::Position> position = arena_.position();
   if (stretch == nullptr || !position.has_value() || !may_record_) return absl::OkStatus();
@@ -205,13 +207,13 @@ absl::Status ReplayRun::Before(size_t at, const DeviceFrame& frame) {
   return absl::OkStatus();
 }
 
-absl::Status ReplayRun::Behind(size_t at, bool is_clean, const DeviceFrame& frame) {
+absl::Status GraphReplay::Behind(size_t at, bool is_clean, const DeviceFrame& frame) {
   if (mode_ == Mode::kNotes) is_clean_[at] = is_clean;
   if (recorded_ == nullptr || recorded_->end != at + 1) return absl::OkStatus();
   Stretch& stretch = *recorded_;
-  absl::StatusOr<std::unique_ptr<Recording>> stopped = device_.StopRecording();
+  absl::StatusOr<std::unique_ptr<CapturedGraph>> stopped = device_.StopRecording();
   recorded_ = nullptr;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Recording> recording, std::move(stopped));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<CapturedGraph> recording, std::move(stopped));
   const std::optional<Arena::Position> position = arena_.position();
   if (!position.has_value()) return Cancelled("memory that is not planned");
   stretch.after = *position;
@@ -221,12 +223,12 @@ absl::Status ReplayRun::Behind(size_t at, bool is_clean, const DeviceFrame& fram
   return Launch(stretch);
 }
 
-bool ReplayRun::MayBeginAgainBehind(size_t at) const {
+bool GraphReplay::MayBeginAgainBehind(size_t at) const {
   return mode_ == Mode::kReplays &&
          std::any_of(stretches_.begin(), stretches_.end(), [&](const Stretch& stretch) { return stretch.first > at; });
 }
 
-void ReplayRun::End(const absl::Status& status) {
+void GraphReplay::End(const absl::Status& status) {
   if (std::exchange(recorded_, nullptr) != nullptr) device_.DropRecording();
   places_ = nullptr;
   if (absl::IsCancelled(status) || num_recordings_ > kMostRecordings) {
@@ -238,9 +240,9 @@ void ReplayRun::End(const absl::Status& status) {
   }
 }
 
-// ---- what a stretch reads and gives ---------------------------------------------------------------------------------
+// ---- what a stretch reads and writes --------------------------------------------------------------------------------
 
-void ReplayRun::NoteSources(Stretch& stretch, const DeviceFrame& frame) const {
+void GraphReplay::NoteSources(Stretch& stretch, const DeviceFrame& frame) const {
   stretch.sources.clear();
   stretch.defaults.clear();
   for (size_t i = stretch.first; i < stretch.end; ++i) {
@@ -258,7 +260,7 @@ void ReplayRun::NoteSources(Stretch& stretch, const DeviceFrame& frame) const {
   }
 }
 
-void ReplayRun::NoteTargets(Stretch& stretch, const DeviceFrame& frame) const {
+void GraphReplay::NoteTargets(Stretch& stretch, const DeviceFrame& frame) const {
   const auto is_output = [&](ValueId value) {
     const auto& uses = model_.value(value).uses;
     return std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.IsModelOutput(); });
@@ -278,7 +280,8 @@ void ReplayRun::NoteTargets(Stretch& stretch, const DeviceFrame& frame) const {
   }
 }
 
-absl::StatusOr<ReplayRun::Result> ReplayRun::ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const {
+absl::StatusOr<GraphReplay::Result> GraphReplay::ResultOf(const Stretch& stretch, ValueId value,
+                                                          const Datum& datum) const {
   const Tensor* const tensor = datum.tensor();
   if (tensor == nullptr) return Cancelled("a value that is no tensor");
   Result result = {.value = value,
@@ -302,7 +305,7 @@ absl::StatusOr<ReplayRun::Result> ReplayRun::ResultOf(const Stretch& stretch, Va
   return result;
 }
 
-absl::Status ReplayRun::NoteResults(Stretch& stretch, const DeviceFrame& frame) const {
+absl::Status GraphReplay::NoteResults(Stretch& stretch, const DeviceFrame& frame) const {
   stretch.results.clear();
   for (size_t i = stretch.first; i < stretch.end; ++i) {
     for (const ValueId output : instructions()[i].outputs) {
@@ -311,7 +314,7 @@ absl::Status ReplayRun::NoteResults(Stretch& stretch, const DeviceFrame& frame) 
       stretch.results.push_back(std::move(result));
     }
   }
-  // What was made before and has been laid out anew since.
+  // Values made before the stretch whose layout it has converted are results, too.
   for (const Source& source : stretch.sources) {
     const Tensor* const present = frame[source.value].tensor();
     if (present == nullptr || present->IsOnHost() || present->layout() == source.layout) continue;
@@ -321,7 +324,7 @@ absl::Status ReplayRun::NoteResults(Stretch& stretch, const DeviceFrame& frame) 
   return absl::OkStatus();
 }
 
-absl::Status ReplayRun::SetResults(const Stretch& stretch, DeviceFrame& frame) {
+absl::Status GraphReplay::SetResults(const Stretch& stretch, DeviceFrame& frame) {
   std::vector<std::pair<ValueId, Datum>> made;
   absl::flat_hash_map<size_t, Tensor> by_block;
   for (const Result& result : stretch.results) {
@@ -354,14 +357,14 @@ absl::Status ReplayRun::SetResults(const Stretch& stretch, DeviceFrame& frame) {
   return absl::OkStatus();
 }
 
-ReplayRun& ReplayRuns::Of(const Model& model, const Program& program, Accelerator& device, Arena& arena,
-                          const std::vector<int64_t>& key) {
+GraphReplay& GraphReplays::Of(const Model& model, const Program& program, Accelerator& device, Arena& arena,
+                              const std::vector<int64_t>& key) {
   const absl::MutexLock lock(&mutex_);
   std::list<Kept>& kept = runs_[&arena];
   auto found = std::find_if(kept.begin(), kept.end(), [&](const Kept& each) { return each.key == key; });
   if (found == kept.end()) {
     if (kept.size() == kMostKept) kept.pop_back();
-    kept.push_front({key, std::make_unique<ReplayRun>(model, program, device, arena)});
+    kept.push_front({key, std::make_unique<GraphReplay>(model, program, device, arena)});
     found = kept.begin();
   }
   kept.splice(kept.begin(), kept, found);
