@@ -13,6 +13,7 @@
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 #include "tools/library/foreign_words.h"
+#include "tools/program/man_page.h"
 
 namespace amp {
 namespace {
@@ -59,8 +60,8 @@ std::string RepeatableFlagAhead(const CLI::App& app, const std::vector<std::stri
   return repeats ? flag : "";
 }
 
-// "; did you mean '--data y=y.npy'?" where a flag that takes one value at a time is followed by two. The second may have
-// been taken for the model, and the model be the one too many.
+// Returns "; did you mean '--data y=y.npy'?" if a flag that takes one value at a time is followed by two. The second
+// may have been taken for the model, and the model be the one too many.
 std::string MeantAsNextValue(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (size_t i = 1; i < arguments.size(); ++i) {
     const std::string& value = arguments[i];
@@ -111,7 +112,8 @@ absl::Status UnexpectedArgument(const CLI::App& app, const std::vector<std::stri
   return UsageError("unexpected argument '", Escaped(found), "'; expected ", Positionals(app), meant);
 }
 
-// A short flag that begins like one of ours, as -ope does, has been taken for that and its value. "" where none has been.
+// Returns a short flag of another tool that begins like one of ours, as -ope does, and was taken for that and its
+// value; "" if there is none.
 std::string ForeignShortFlag(const CLI::App& app, const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return "";
@@ -187,6 +189,7 @@ absl::Status CheckValues(const CLI::App& app) {
 
 absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<std::string>& arguments,
                                              const std::vector<std::string>& flags_with_equals) {
+  if (arguments == std::vector<std::string>{"--man-page"}) return ManPage(app);
   app.allow_extras();
   AMP_RETURN_IF_ERROR(CheckEqualsSigns(app, arguments));
   try {
