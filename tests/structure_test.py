@@ -8,6 +8,7 @@
 Modules, one way only: ir -> passes, ir -> runtime, lists -> passes; tools and tests on top; passes and runtime never
 know each other. Within a module, one way only too: FOLDERS. Third-party headers stay behind the folders of FENCES.
 """
+
 import argparse
 import pathlib
 import re
@@ -77,11 +78,21 @@ NAME_COMPARED = re.compile(r"op_type(\(\))?\s*[=!]=|[=!]=\s*[\w.>()-]*\bop_type\
 WRITES_OPERATORS = "passes/train/"  # gradient rules and optimizers are facts about operators, found by name
 MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
-DOOR = ("a device", r"runtime/(device|cuda)/|runtime/device_run/(?!(open_device|use_device|device_rows)\.h)", r"runtime/(device|device_run|cuda)/|tools/program/tuning_file\.h$|tests/")
-WITHOUT_DEVICE = "runtime/device_run/without_device.cc"  # AMP_WITH_DEVICE=OFF: what the open headers of the door declare
+DOOR = (
+    "a device",
+    r"runtime/(device|cuda)/|runtime/device_run/(?!(open_device|use_device|device_rows)\.h)",
+    r"runtime/(device|device_run|cuda)/|tools/program/tuning_file\.h$|tests/",
+)
+WITHOUT_DEVICE = (
+    "runtime/device_run/without_device.cc"  # AMP_WITH_DEVICE=OFF: what the open headers of the door declare
+)
 OPEN_DOOR = [f"runtime/device_run/{name}.h" for name in ("open_device", "use_device", "device_rows")]
 FENCES = [
-    ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/library/(amp|rewrite_options)\.(h|cc)$"),
+    (
+        "ONNX or protobuf",
+        r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/",
+        r"ir/|tests/|tools/library/(amp|rewrite_options)\.(h|cc)$",
+    ),
     ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/onednn/"),
     ("MPI", r"mpi\.h|openmpi/", r"runtime/parallel/mpi_transport\.cc$"),
     ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
@@ -93,7 +104,7 @@ FENCES = [
 NEVER_IN_CU = r"absl/|google/protobuf/|onnx/"
 TOP_LEVEL = {"CMakeLists.txt", "ir", "passes", "runtime", "lists", "tools", "tests", "third_party", "README.md"}
 TOP_LEVEL_ALLOWED = {"CMakePresets.json", "LICENSE"}
-DOT_FILES = {".ci", ".clang-format", ".clang-tidy", ".gitignore"}
+DOT_FILES = {".ci", ".clang-format", ".clang-tidy", ".gitignore", ".ruff.toml"}
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "impl"}
 MAX_DEPTH = 3  # folders, module included
 SOURCES = {".h", ".cc", ".cu", ".cuh"}
@@ -181,7 +192,10 @@ def tree_complaints(names):
         yield f"{extra}: not allowed at the top level"
     for name in names:
         path = pathlib.PurePosixPath(name)
-        if path.parts[0] in {"ir", "passes", "runtime", "lists", "tools", "third_party"} and len(path.parts) > MAX_DEPTH + 1:
+        if (
+            path.parts[0] in {"ir", "passes", "runtime", "lists", "tools", "third_party"}
+            and len(path.parts) > MAX_DEPTH + 1
+        ):
             yield f"{name}: more than {MAX_DEPTH - 1} folder levels inside a module"
         if path.stem.lower() in VAGUE_NAMES or VAGUE_NAMES & set(re.split(r"[_\-]", path.stem.lower())[-1:]):
             yield f"{name}: a name that says nothing"
@@ -209,7 +223,11 @@ def list_complaints(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         fields = re.sub(r"(^|\s)#.*", "", line).replace("[", " [").split()
         fields = [f for f in fields if not f.startswith("[")]
-        if fields and fields[0] not in {"include", "follow", "placement"} and len(fields) < 3 + (fields[0] in {"node", "tensor"}):
+        if (
+            fields
+            and fields[0] not in {"include", "follow", "placement"}
+            and len(fields) < 3 + (fields[0] in {"node", "tensor"})
+        ):
             yield f"{name}:{number}: a row without a reason"
 
 
@@ -278,15 +296,30 @@ def print_sizes(root):
 
 
 def self_test():
-    good = {name: "" for name in ["README.md", ".ci/run", ".clang-format", ".clang-tidy", ".gitignore", "lists/a.list",
-                                  "third_party/CMakeLists.txt", "tools/dev", "runtime/CMakeLists.txt"]}
+    good = {
+        name: ""
+        for name in [
+            "README.md",
+            ".ci/run",
+            ".clang-format",
+            ".clang-tidy",
+            ".ruff.toml",
+            ".gitignore",
+            "lists/a.list",
+            "third_party/CMakeLists.txt",
+            "tools/dev",
+            "runtime/CMakeLists.txt",
+        ]
+    }
     good["CMakeLists.txt"] = ""
     for folder in ("ir/base", "ir/graph", "passes/sequence", "passes/paint", "passes/cast", "tests"):
         source = pathlib.PurePosixPath(folder).name + ".cc"
         good[f"{folder}/CMakeLists.txt"] = f"target_sources(amp PRIVATE {source})\n"
         good[f"{folder}/{source}"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/base/a.h"\n'
     good["ir/schema/CMakeLists.txt"] = "target_sources(amp PRIVATE operator_table.cc)\n"
-    good[OPERATOR_TABLE] = 'constexpr Operator kTable[] = {\n    {"", "Relu", kClear},\n    {kContrib, "FusedConv", kHeavy},\n};\n'
+    good[OPERATOR_TABLE] = (
+        'constexpr Operator kTable[] = {\n    {"", "Relu", kClear},\n    {kContrib, "FusedConv", kHeavy},\n};\n'
+    )
     good["ir/base/a.h"] = "#ifndef AMP_IR_BASE_A_H_\n#define AMP_IR_BASE_A_H_\n#endif\n"
     good["ir/graph/graph.cc"] += '#include "onnx/onnx_pb.h"\n#include "ir/schema/a.h"\n'
     good["passes/cast/cast.cc"] += '#include "passes/classify/a.h"\n#include "ir/functions/a.h"\n'
@@ -296,22 +329,53 @@ def self_test():
     good["lists/a.list"] = "# words\ninclude b\nfollow on\nConv allow dense\nResize[mode=nearest] clear copies values\n"
     plants = {
         "ir includes passes": ("ir/graph/graph.cc", '#include "passes/paint/a.h"\n', "ir must not include passes"),
-        "ir includes runtime": ("ir/graph/graph.cc", '#  include "runtime/hardware/a.h"\n', "ir must not include runtime"),
-        "passes include runtime": ("passes/sequence/sequence.cc", '#include "runtime/hardware/a.h"\n', "passes must not include runtime"),
-        "passes include tools": ("passes/sequence/sequence.cc", '#include "tools/library/amp.h"\n', "passes must not include tools"),
-        "runtime includes passes": ("runtime/hardware/r.h", '#include "passes/paint/a.h"\n', "runtime must not include passes"),
+        "ir includes runtime": (
+            "ir/graph/graph.cc",
+            '#  include "runtime/hardware/a.h"\n',
+            "ir must not include runtime",
+        ),
+        "passes include runtime": (
+            "passes/sequence/sequence.cc",
+            '#include "runtime/hardware/a.h"\n',
+            "passes must not include runtime",
+        ),
+        "passes include tools": (
+            "passes/sequence/sequence.cc",
+            '#include "tools/library/amp.h"\n',
+            "passes must not include tools",
+        ),
+        "runtime includes passes": (
+            "runtime/hardware/r.h",
+            '#include "passes/paint/a.h"\n',
+            "runtime must not include passes",
+        ),
         "base includes graph": ("ir/base/base.cc", '#include "ir/graph/a.h"\n', "ir/base must not include ir/graph"),
-        "graph includes operators": ("ir/graph/graph.cc", '#include "ir/operators/a.h"\n',
-                                     "ir/graph must not include ir/operators"),
+        "graph includes operators": (
+            "ir/graph/graph.cc",
+            '#include "ir/operators/a.h"\n',
+            "ir/graph must not include ir/operators",
+        ),
         "header includes upwards": ("ir/base/b.h", '#include "ir/schema/a.h"\n', "ir/base must not include ir/schema"),
-        "opset includes its sibling": ("ir/opset/o.h", '#include "ir/operators/a.h"\n',
-                                       "ir/opset must not include ir/operators"),
-        "cast includes guard": ("passes/cast/cast.cc", '#include "passes/guard/a.h"\n',
-                                "passes/cast must not include passes/guard"),
-        "paint includes cast": ("passes/paint/paint.cc", '#include "passes/cast/a.h"\n',
-                                "passes/paint must not include passes/cast"),
-        "cast includes the sequence": ("passes/cast/cast.cc", '#include "passes/sequence/rewrite_model.h"\n',
-                                       "passes/cast must not include passes/sequence ("),
+        "opset includes its sibling": (
+            "ir/opset/o.h",
+            '#include "ir/operators/a.h"\n',
+            "ir/opset must not include ir/operators",
+        ),
+        "cast includes guard": (
+            "passes/cast/cast.cc",
+            '#include "passes/guard/a.h"\n',
+            "passes/cast must not include passes/guard",
+        ),
+        "paint includes cast": (
+            "passes/paint/paint.cc",
+            '#include "passes/cast/a.h"\n',
+            "passes/paint must not include passes/cast",
+        ),
+        "cast includes the sequence": (
+            "passes/cast/cast.cc",
+            '#include "passes/sequence/rewrite_model.h"\n',
+            "passes/cast must not include passes/sequence (",
+        ),
         "include of no folder": ("ir/graph/graph.cc", '#include "ir/a.h"\n', "ir/graph must not include ir ("),
         "source beside the folders": ("ir/c.h", "int x;\n", "ir is no folder of sources"),
         "new folder": ("passes/other/t.h", "int x;\n", "passes/other is no folder of sources"),
@@ -320,14 +384,29 @@ def self_test():
         "ONNX with <>": ("passes/sequence/sequence.cc", "#include <onnx/defs/schema.h>\n", "ONNX or protobuf headers"),
         "protobuf outside ir": ("tools/main.h", '#include "google/protobuf/arena.h"\n', "ONNX or protobuf headers"),
         "oneDNN outside runtime/cpu": ("runtime/hardware/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
-        "CUDA outside runtime/cuda": ("runtime/cpu/r.h", "#include <cuda_runtime.h>\n", "CUDA, cuBLAS or cuDNN headers"),
+        "CUDA outside runtime/cuda": (
+            "runtime/cpu/r.h",
+            "#include <cuda_runtime.h>\n",
+            "CUDA, cuBLAS or cuDNN headers",
+        ),
         "Catch2 outside tests": ("ir/graph/graph.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
         "Boost elsewhere": ("passes/paint/min_cut.h", "#include <boost/graph/adjacency_list.hpp>\n", "Boost headers"),
         "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
-        "a room of the device": ("tools/main.h", '#include "runtime/device_run/replay_run.h"\n', "are behind runtime/device_run"),
-        "a function of builds with devices alone": ("runtime/device_run/use_device.h", "int Use(Accelerator& device);\n",
-                                                    "Use has no definition"),
-        "a device behind no door": ("tools/main.h", '#include "runtime/device/accelerator.h"\n', "are behind runtime/device_run"),
+        "a room of the device": (
+            "tools/main.h",
+            '#include "runtime/device_run/graph_replay.h"\n',
+            "are behind runtime/device_run",
+        ),
+        "a function of builds with devices alone": (
+            "runtime/device_run/use_device.h",
+            "int Use(Accelerator& device);\n",
+            "Use has no definition",
+        ),
+        "a device behind no door": (
+            "tools/main.h",
+            '#include "runtime/device/accelerator.h"\n',
+            "are behind runtime/device_run",
+        ),
         "path not from the root": ("ir/graph/graph.cc", '#include "a.h"\n', "write the path from the root"),
         "own header with <>": ("ir/graph/graph.cc", "#include <ir/base/a.h>\n", "with <>"),
         "wrong guard": ("ir/base/b.h", "#ifndef B_H\n#define B_H\n#endif\n", "include guard must be AMP_IR_BASE_B_H_"),
@@ -339,10 +418,21 @@ def self_test():
         "to-do without a number": ("ir/base/base.cc", "// TODO: later\n", "TODO without an issue number"),
         "address in a build file": ("third_party/CMakeLists.txt", "fetch(https://example.org)\n", "an address"),
         "operator's name in a pass": ("passes/paint/paint.cc", 'spec.op_type = "Relu";\n', "names the operator Relu"),
-        "runtime's operator in a pass": ("passes/sequence/sequence.cc", 'IsOneOf(node, {"FusedConv"});\n',
-                                         "passes/sequence/sequence.cc:7: names the operator FusedConv"),
-        "operator compared in a pass": ("passes/sequence/sequence.cc", "if (a.op_type() != b) c();\n", "compares op_type"),
-        "operator compared backwards": ("passes/sequence/sequence.cc", "if (kName == node(id).op_type()) c();\n", "compares op_type"),
+        "runtime's operator in a pass": (
+            "passes/sequence/sequence.cc",
+            'IsOneOf(node, {"FusedConv"});\n',
+            "passes/sequence/sequence.cc:7: names the operator FusedConv",
+        ),
+        "operator compared in a pass": (
+            "passes/sequence/sequence.cc",
+            "if (a.op_type() != b) c();\n",
+            "compares op_type",
+        ),
+        "operator compared backwards": (
+            "passes/sequence/sequence.cc",
+            "if (kName == node(id).op_type()) c();\n",
+            "compares op_type",
+        ),
         "a table without operators": (OPERATOR_TABLE, None, "found no row of an operator"),
         "row without a reason": ("lists/a.list", "Relu clear\n", "lists/a.list:6: a row without a reason"),
         "condition without a reason": ("lists/a.list", "Resize[mode=cubic] deny # why\n", "a row without a reason"),
@@ -353,7 +443,9 @@ def self_test():
             root = pathlib.Path(folder)
             for file, content in good.items():
                 (root / file).parent.mkdir(parents=True, exist_ok=True)
-                (root / file).write_text("" if file == name and text is None else content + (text if file == name else ""))
+                (root / file).write_text(
+                    "" if file == name and text is None else content + (text if file == name else "")
+                )
             if name not in good:
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
@@ -376,7 +468,10 @@ def main():
         print_sizes(args.root)
         return
     found = list(complaints(args.root))
-    print("\n".join(found) or f"{len(listed_files(args.root))} files: modules, fences, names and top level as they should be")
+    print(
+        "\n".join(found)
+        or f"{len(listed_files(args.root))} files: modules, fences, names and top level as they should be"
+    )
     sys.exit(1 if found else 0)
 
 

@@ -6,6 +6,7 @@ CPU seconds are user + system of the process, memory is its largest resident set
 touches all of them alike. Copying the same files with the same care (fsync) is measured in the same rounds.
 Exits 1 when a goal is missed. Needs the Python packages of the tests for making the models; they are made once.
 """
+
 import argparse
 import os
 import pathlib
@@ -55,8 +56,18 @@ class Copy:
 
 def make_models(folder):
     kinds = {f"graph{n}": ["graph", str(n)] for n in (10_000, 50_000, 100_000)}
-    kinds |= {"denied": ["denied", "100000"], "branches": ["branches", "20000"], "hubs": ["hubs", "50000"], "casts": ["casts", "100000"], "external": ["external"], "embedded": ["embedded"]}
-    return {name: made_models.make_once(folder / f"{name}.onnx", "generate_models.py", arguments) for name, arguments in kinds.items()}
+    kinds |= {
+        "denied": ["denied", "100000"],
+        "branches": ["branches", "20000"],
+        "hubs": ["hubs", "50000"],
+        "casts": ["casts", "100000"],
+        "external": ["external"],
+        "embedded": ["embedded"],
+    }
+    return {
+        name: made_models.make_once(folder / f"{name}.onnx", "generate_models.py", arguments)
+        for name, arguments in kinds.items()
+    }
 
 
 def measure(tool, models, folder, runs):
@@ -108,8 +119,20 @@ def rows(median, models):
     yield "100,000 nodes, 43,000 of them users' casts, CPU", median("casts", "cpu"), 2.5, "s", False
     yield "taking that back, CPU", median("back", "cpu"), 2.5, "s", False
     yield "1 GiB external data, CPU", median("external", "cpu"), 1.5, "s", False
-    yield "1 GiB external data, speed against copying", median("copy", "wall") / median("external", "wall"), 0.7, "x", True
-    yield "1 GiB external data, peak memory", median("external", "peak") / MB, 200 + 2.5 * largest_tensor / MB, "MB", False
+    yield (
+        "1 GiB external data, speed against copying",
+        median("copy", "wall") / median("external", "wall"),
+        0.7,
+        "x",
+        True,
+    )
+    yield (
+        "1 GiB external data, peak memory",
+        median("external", "peak") / MB,
+        200 + 2.5 * largest_tensor / MB,
+        "MB",
+        False,
+    )
     yield "1.5 GB embedded, peak memory against its size", median("embedded", "peak") / embedded_size, 2.2, "x", False
     yield "--version, wall", median("version", "wall") * 1000, 30, "ms", False
 

@@ -4,6 +4,7 @@
 Talks as `amp-run --bench=stdin` does: "ready" and what there is to be said of it once the model is loaded and warmed up; then each line read is a number
 of runs, answered with the mean milliseconds of one, by the clock and of the process. One thread, all optimisations; results are left where the runtime has them.
 """
+
 import sys
 import time
 
@@ -12,6 +13,7 @@ import numpy as np
 
 def load_onnxruntime(path, _):
     import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -25,7 +27,13 @@ def load_onnxruntime(path, _):
 
 def load_openvino(path, precision):
     import openvino
-    options = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+
+    options = {
+        "INFERENCE_NUM_THREADS": 1,
+        "NUM_STREAMS": 1,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": precision,
+    }
     compiled = openvino.Core().compile_model(path, "CPU", options)
     request = compiled.create_infer_request()
     names = {name for value in compiled.inputs for name in value.get_names()}

@@ -1,4 +1,5 @@
 """Processes that each hold one loaded model and run it when told to, so that several of them can be measured in turns."""
+
 import os
 import pathlib
 import statistics
@@ -37,7 +38,14 @@ class Engine:
     def start(self):
         """Whether it runs the model: then it is loaded, warmed up, and the length of a round is chosen."""
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=os.environ | ONE_THREAD)
+        self.process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            env=os.environ | ONE_THREAD,
+        )
         word, _, self.note = self._read().partition(" ")
         if word != "ready" and not self.problem:
             self._give_up(f"expected 'ready', found '{word}'")

@@ -5,6 +5,7 @@ mlp_b256: 784-4096-4096-10, batch 256. resnet50_b1, resnet50_b16: 224 x 224 pict
 Graphs are those that PyTorch exports in evaluation mode: BatchNormalizations are folded into their Conv, heads are split by Reshape and Transpose, GELU
 is Div, Erf, Add, Mul, Mul. Weights are random with a fixed seed, and scaled so that values neither grow nor vanish: float16 holds them all.
 """
+
 import pathlib
 import sys
 
@@ -37,10 +38,15 @@ class Graph:
 
     def model(self, name, inputs, output, output_shape):
         self.nodes[-1].output[0] = output
-        infos = [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for key, array in inputs.items()]
+        infos = [
+            helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for key, array in inputs.items()
+        ]
         outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, output_shape)]
         graph = helper.make_graph(self.nodes, name, infos, outputs, self.weights)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bench")
+        return helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bench"
+        )
 
 
 def mlp(batch):
@@ -56,15 +62,29 @@ def mlp(batch):
 
 class ResNet:
     """Residual branches add a tenth of the variance of what they are added to, so that sixteen of them do no harm."""
+
     BLOCKS, BRANCH_GAIN = (3, 4, 6, 3), 0.1
 
     def __init__(self):
         self.graph = Graph()
 
     def convolve(self, path, value, channels_in, channels_out, size, stride=1, gain=2.0):
-        weight = self.graph.normal(f"{path}.weight", (channels_out, channels_in, size, size), (gain / (channels_in * size * size)) ** 0.5)
+        weight = self.graph.normal(
+            f"{path}.weight", (channels_out, channels_in, size, size), (gain / (channels_in * size * size)) ** 0.5
+        )
         bias = self.graph.normal(f"{path}.bias", (channels_out,), 0.01)
-        return self.graph.add("Conv", path, value, weight, bias, dilations=[1, 1], group=1, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[stride, stride])
+        return self.graph.add(
+            "Conv",
+            path,
+            value,
+            weight,
+            bias,
+            dilations=[1, 1],
+            group=1,
+            kernel_shape=[size, size],
+            pads=[size // 2] * 4,
+            strides=[stride, stride],
+        )
 
     def block(self, path, value, channels_in, width, stride):
         relu = lambda i, x: self.graph.add("Relu", f"{path}/relu{i}", x)
@@ -86,7 +106,14 @@ class ResNet:
                 value = self.block(f"/layer{stage + 1}.{i}", value, channels, width, 2 if stage and not i else 1)
                 channels = 4 * width
         value = graph.add("Flatten", "/flatten", graph.add("GlobalAveragePool", "/avgpool", value), axis=1)
-        graph.add("Gemm", "/fc", value, graph.normal("fc.weight", (1000, channels), channels**-0.5), graph.normal("fc.bias", (1000,), 0.01), transB=1)
+        graph.add(
+            "Gemm",
+            "/fc",
+            value,
+            graph.normal("fc.weight", (1000, channels), channels**-0.5),
+            graph.normal("fc.bias", (1000,), 0.01),
+            transB=1,
+        )
         inputs = {"x": graph.random.standard_normal((batch, 3, 224, 224), np.float32)}
         return graph.model("resnet50", inputs, "logits", [batch, 1000]), inputs
 
@@ -102,7 +129,9 @@ class Bert:
         self.numbers = {name: self.graph.constant(name, np.float32(number)) for name, number in numbers.items()}
 
     def linear(self, path, value, rows, columns):
-        product = self.graph.add("MatMul", path, value, self.graph.normal(f"{path}.weight", (rows, columns), self.DEVIATION))
+        product = self.graph.add(
+            "MatMul", path, value, self.graph.normal(f"{path}.weight", (rows, columns), self.DEVIATION)
+        )
         return self.graph.add("Add", path, self.graph.normal(f"{path}.bias", (columns,), self.DEVIATION), product)
 
     def norm(self, path, value):
@@ -118,8 +147,15 @@ class Bert:
         add = self.graph.add
         query, key = self.heads(f"{path}/query", value, [0, 2, 1, 3]), self.heads(f"{path}/key", value, [0, 2, 3, 1])
         scores = add("Div", f"{path}/scores", add("MatMul", f"{path}/scores", query, key), self.numbers["scale"])
-        context = add("MatMul", f"{path}/context", add("Softmax", path, scores, axis=-1), self.heads(f"{path}/value", value, [0, 2, 1, 3]))
-        context = add("Reshape", f"{path}/context", add("Transpose", f"{path}/context", context, perm=[0, 2, 1, 3]), self.joined)
+        context = add(
+            "MatMul",
+            f"{path}/context",
+            add("Softmax", path, scores, axis=-1),
+            self.heads(f"{path}/value", value, [0, 2, 1, 3]),
+        )
+        context = add(
+            "Reshape", f"{path}/context", add("Transpose", f"{path}/context", context, perm=[0, 2, 1, 3]), self.joined
+        )
         return self.linear(f"{path}/output", context, self.WIDTH, self.WIDTH)
 
     def gelu(self, path, value):
@@ -129,14 +165,26 @@ class Bert:
 
     def model(self):
         graph, width = self.graph, self.WIDTH
-        words = graph.add("Gather", "/embeddings/words", graph.normal("embeddings.words", (VOCABULARY, width), self.DEVIATION), "input_ids")
-        value = graph.add("Add", "/embeddings", words, graph.normal("embeddings.positions", (1, self.length, width), self.DEVIATION))
+        words = graph.add(
+            "Gather",
+            "/embeddings/words",
+            graph.normal("embeddings.words", (VOCABULARY, width), self.DEVIATION),
+            "input_ids",
+        )
+        value = graph.add(
+            "Add", "/embeddings", words, graph.normal("embeddings.positions", (1, self.length, width), self.DEVIATION)
+        )
         value = self.norm("/embeddings/norm", value)
         for i in range(self.LAYERS):
             path = f"/layer.{i}"
-            value = self.norm(f"{path}/attention/norm", graph.add("Add", f"{path}/attention", self.attention(f"{path}/attention", value), value))
+            value = self.norm(
+                f"{path}/attention/norm",
+                graph.add("Add", f"{path}/attention", self.attention(f"{path}/attention", value), value),
+            )
             wide = self.gelu(f"{path}/gelu", self.linear(f"{path}/intermediate", value, width, 4 * width))
-            value = self.norm(f"{path}/norm", graph.add("Add", path, self.linear(f"{path}/output", wide, 4 * width, width), value))
+            value = self.norm(
+                f"{path}/norm", graph.add("Add", path, self.linear(f"{path}/output", wide, 4 * width, width), value)
+            )
         inputs = {"input_ids": graph.random.integers(0, VOCABULARY, (1, self.length), np.int64)}
         return graph.model("bert_base", inputs, "last_hidden_state", [1, self.length, width]), inputs
 

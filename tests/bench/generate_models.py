@@ -4,6 +4,7 @@
 graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
 denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. hubs: thousands of norms, states and Softmax that meet in one value. casts: users' casts of one value, and behind nodes of their own. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
 """
+
 import sys
 
 import numpy as np
@@ -64,7 +65,12 @@ def branches_model(num_ifs, width=8):
     model = new_model(f"branches_{num_ifs}", width)
     graph = model.graph
     graph.input.add(name="c").type.tensor_type.elem_type = onnx.TensorProto.BOOL
-    graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=np.eye(width, dtype=np.float32).tobytes())
+    graph.initializer.add(
+        name="w",
+        dims=[width, width],
+        data_type=onnx.TensorProto.FLOAT,
+        raw_data=np.eye(width, dtype=np.float32).tobytes(),
+    )
     for i in range(num_ifs):
         node = graph.node.add(op_type="If", name=f"if_{i}", input=["c"], output=[f"v{i}"])
         for name, op_type, inputs in (("then_branch", "MatMul", ["x", "w"]), ("else_branch", "Relu", ["x"])):
@@ -114,7 +120,12 @@ def casts_model(num_nodes, width=8):
         add_node(graph, "Cast", [value], output)
         graph.node[-1].attribute.add(name="to", type=onnx.AttributeProto.INT, i=to)
 
-    graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=np.eye(width, dtype=np.float32).tobytes())
+    graph.initializer.add(
+        name="w",
+        dims=[width, width],
+        data_type=onnx.TensorProto.FLOAT,
+        raw_data=np.eye(width, dtype=np.float32).tobytes(),
+    )
     add_node(graph, "MatMul", ["x", "w"], "hub")
     for i in range(count):
         add_cast("hub", f"narrow{i}", onnx.TensorProto.FLOAT16)

@@ -1,4 +1,5 @@
-"""The machine that a benchmark runs on: its processor, and the class of instruction sets by which README.md's records are to be compared."""
+"""The machine that a benchmark runs on: its processor, and the class of instruction sets that records compare by."""
+
 import pathlib
 import re
 
@@ -9,7 +10,7 @@ CLASSES = (
     ("avx512", {"avx512f", "avx512bw", "avx512dq", "avx512vl"}),
     ("avx2", {"avx2", "fma", "f16c"}),
 )
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
+README = pathlib.Path(__file__).resolve().parent / "README.md"
 
 
 def read_cpuinfo():
@@ -20,7 +21,11 @@ def cpu_facts(cpuinfo=None):
     """(name, flags of its vector and matrix instructions)"""
     lines = (read_cpuinfo() if cpuinfo is None else cpuinfo).splitlines()
     facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    flags = [flag for flag in facts.get("flags", "").split() if flag.startswith(("amx", "avx512")) or flag in ("avx2", "f16c", "fma")]
+    flags = [
+        flag
+        for flag in facts.get("flags", "").split()
+        if flag.startswith(("amx", "avx512")) or flag in ("avx2", "f16c", "fma")
+    ]
     return facts.get("model name", "unknown processor"), sorted(flags)
 
 

@@ -1,4 +1,5 @@
 """The Dense network of the guides on MNIST in Keras: keras_mnist.py MNIST_FOLDER POLICY; prints accuracy and the time of fit."""
+
 import gzip
 import os
 import pathlib
@@ -19,10 +20,23 @@ def read(path, header):
 folder, policy = pathlib.Path(sys.argv[1]), sys.argv[2]
 keras.mixed_precision.set_global_policy(policy)
 keras.utils.set_random_seed(1)
-sets = [(read(folder / f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784).astype("float32") / 255, read(folder / f"{part}-labels-idx1-ubyte.gz", 8).astype("int64"))
-        for part in ("train", "t10k")]
+sets = [
+    (
+        read(folder / f"{part}-images-idx3-ubyte.gz", 16).reshape(-1, 784).astype("float32") / 255,
+        read(folder / f"{part}-labels-idx1-ubyte.gz", 8).astype("int64"),
+    )
+    for part in ("train", "t10k")
+]
 layers = keras.layers
-model = keras.Sequential([layers.Input((784,)), layers.Dense(64, "relu"), layers.Dense(64, "relu"), layers.Dense(10), layers.Activation("softmax", dtype="float32")])
+model = keras.Sequential(
+    [
+        layers.Input((784,)),
+        layers.Dense(64, "relu"),
+        layers.Dense(64, "relu"),
+        layers.Dense(10),
+        layers.Activation("softmax", dtype="float32"),
+    ]
+)
 model.compile(loss="sparse_categorical_crossentropy", optimizer=keras.optimizers.RMSprop(), metrics=["accuracy"])
 start = time.perf_counter()
 model.fit(*sets[0], batch_size=BATCH, epochs=EPOCHS, verbose=0)

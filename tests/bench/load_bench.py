@@ -9,6 +9,7 @@ figure is the median over its turns, and its ratio is that of the default over t
 has the geometric mean of the ratios; exits 1 when that is above --goal (0: none). Models: three training steps, and the
 light ones of $AMP_SHARED/models.
 """
+
 import argparse
 import math
 import os

@@ -1,4 +1,5 @@
 """Models of the benchmarks: made by a script once, and kept from then on."""
+
 import pathlib
 import shutil
 import subprocess
@@ -14,6 +15,8 @@ def make_once(path, script, arguments):
     shutil.rmtree(part.parent, ignore_errors=True)
     part.parent.mkdir()
     subprocess.run([sys.executable, str(pathlib.Path(__file__).with_name(script)), *arguments, str(part)], check=True)
-    for file in sorted(part.parent.iterdir(), key=lambda file: file.name == path.name):  # the model last: its presence means complete
+    for file in sorted(
+        part.parent.iterdir(), key=lambda file: file.name == path.name
+    ):  # the model last: its presence means complete
         file.rename(path.parent / file.name)
     return path

@@ -1,10 +1,10 @@
 """One product of two matrices, 2048 x 2048 each, where nothing but arithmetic counts: GFLOP/s in float32 and in bfloat16."""
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 import engines
+import numpy as np
+import onnx
 from engines import Engine
+from onnx import TensorProto, helper, numpy_helper
 
 NAME, SIZE = "product_2048", 2048
 AMX_GOAL = 8  # times as fast in bfloat16 as in float32
@@ -17,9 +17,13 @@ def save(path, dtype):
     if dtype == "float32":
         weight = numpy_helper.from_array(factors, "w")
     else:
-        weight = helper.make_tensor("w", TYPES[dtype], [SIZE, SIZE], (factors.view(np.uint32) >> 16).astype(np.uint16).tobytes(), raw=True)
+        weight = helper.make_tensor(
+            "w", TYPES[dtype], [SIZE, SIZE], (factors.view(np.uint32) >> 16).astype(np.uint16).tobytes(), raw=True
+        )
     infos = [helper.make_tensor_value_info(name, TYPES[dtype], [SIZE, SIZE]) for name in ("x", "y")]
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "product", infos[:1], infos[1:], [weight])
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])], "product", infos[:1], infos[1:], [weight]
+    )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
 
@@ -28,7 +32,11 @@ def measure(program, folder, rounds):
     taken = []
     for dtype in TYPES:
         model = save(folder / f"{NAME}.{dtype}.onnx", dtype)
-        taken.append(Engine("amp-run", dtype, [program, model, "--random-inputs", "--bench=stdin", "--warmup", engines.WARMUP_RUNS]))
+        taken.append(
+            Engine(
+                "amp-run", dtype, [program, model, "--random-inputs", "--bench=stdin", "--warmup", engines.WARMUP_RUNS]
+            )
+        )
     engines.measure(taken, rounds)
     return taken
 
@@ -39,7 +47,11 @@ def gflops(milliseconds):
 
 def line(engine):
     head = f"{NAME:15} {engine.name:14} {engine.dtype:9}"
-    return f"{head} does not run: {engine.problem}" if engine.problem else f"{head} {engine.times()}   {gflops(engine.median):.4g} GFLOP/s"
+    return (
+        f"{head} does not run: {engine.problem}"
+        if engine.problem
+        else f"{head} {engine.times()}   {gflops(engine.median):.4g} GFLOP/s"
+    )
 
 
 def goals(taken, has_amx):

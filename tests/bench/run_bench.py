@@ -8,6 +8,7 @@ It measures too one product of large matrices (product.py), what a run's values 
 --real: every model of $AMP_SHARED/models (else ../shared/models) that onnxruntime runs, on its own inputs, and the geometric mean of the ratios.
 Exits 1 when a goal is missed or amp-run fails. Needs the Python packages of the tests; models are made once.
 """
+
 import argparse
 import fnmatch
 import importlib.metadata
@@ -18,12 +19,11 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-
 import engines
 import executor_models
 import host
 import made_models
+import numpy as np
 import overheads
 import product
 import verdicts
@@ -33,7 +33,11 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
 from judge.shared_files import shared_folder  # noqa: E402
 
 LOW_TYPES = ("float16", "bfloat16")
-PEERS = {"onnxruntime": ("float32", "float16"), "openvino-f32": ("float32",), "openvino-bf16": ("float32", *LOW_TYPES)}  # and the files they are given
+PEERS = {
+    "onnxruntime": ("float32", "float16"),
+    "openvino-f32": ("float32",),
+    "openvino-bf16": ("float32", *LOW_TYPES),
+}  # and the files they are given
 # Goals: how many times as fast, see the functions that read them.
 ONNXRUNTIME_GOALS = {"resnet50_b1": 0.95, "bert_base_s128": 1.10, "mlp_b256": 1.20}
 BFLOAT16_GOAL = 0.9
@@ -45,7 +49,10 @@ REAL_GOAL = 1.0
 def print_circumstances(rounds, core):
     versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in ("onnxruntime", "openvino"))
     host.print_cpu()
-    print(f"{versions}; one thread, all on core {core}; {rounds} rounds in turns; load average before {os.getloadavg()[0]:.1f}\n", flush=True)
+    print(
+        f"{versions}; one thread, all on core {core}; {rounds} rounds in turns; load average before {os.getloadavg()[0]:.1f}\n",
+        flush=True,
+    )
     return host.has_amx()
 
 
@@ -104,14 +111,26 @@ def goals(model, taken, has_amx):
         for dtype in ("float32", "float16"):
             peer = find(taken, "onnxruntime", dtype)
             if peer and model in ONNXRUNTIME_GOALS:
-                yield f"{model} {dtype}: against onnxruntime", engines.speed(ours[dtype], peer), ONNXRUNTIME_GOALS[model], "x", True
+                yield (
+                    f"{model} {dtype}: against onnxruntime",
+                    engines.speed(ours[dtype], peer),
+                    ONNXRUNTIME_GOALS[model],
+                    "x",
+                    True,
+                )
         yield f"{model} bfloat16: against our float32", speedup, BFLOAT16_GOAL, "x", True
         return
     yield f"{model} bfloat16: against our float32", speedup, AMX_GOALS[model], "x", True
     peers = [e for e in taken if e.name.startswith("openvino") and not e.problem]
     if peers:
         best = min(peers, key=lambda engine: engine.median)
-        yield f"{model} bfloat16: against OpenVINO's best ({best.dtype} file)", engines.speed(ours["bfloat16"], best), OPENVINO_GOALS[model], "x", True
+        yield (
+            f"{model} bfloat16: against OpenVINO's best ({best.dtype} file)",
+            engines.speed(ours["bfloat16"], best),
+            OPENVINO_GOALS[model],
+            "x",
+            True,
+        )
 
 
 def measure_made(args, has_amx):
@@ -137,13 +156,21 @@ def measure_made(args, has_amx):
 def real_feeds(subject):
     """As the model declares them: what comes from random numbers is float32."""
     import onnx
-    declared = {i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type) for i in subject.model.graph.input if i.type.HasField("tensor_type")}
+
+    declared = {
+        i.name: onnx.helper.tensor_dtype_to_np_dtype(i.type.tensor_type.elem_type)
+        for i in subject.model.graph.input
+        if i.type.HasField("tensor_type")
+    }
     return {name: np.asarray(value).astype(declared[name]) for name, value in subject.feeds.items() if name in declared}
 
 
 def measure_real(args, has_amx):
     from judge.rewrite import real_models
-    paths = [path for path in sorted((shared_folder() / "models").glob("*.onnx")) if fnmatch.fnmatch(path.stem, args.only)]
+
+    paths = [
+        path for path in sorted((shared_folder() / "models").glob("*.onnx")) if fnmatch.fnmatch(path.stem, args.only)
+    ]
     if not paths:
         sys.exit("run_bench: error: no such models in $AMP_SHARED/models, nor in ../shared/models")
     ratios, failed = [], 0
@@ -157,7 +184,10 @@ def measure_real(args, has_amx):
                 continue
             inputs = pathlib.Path(folder) / "inputs.npz"
             np.savez(inputs, **real_feeds(subject))
-            ours, theirs = taken = [Engine.ours(args.run, "float32", path, inputs), Engine.peer("onnxruntime", "float32", path, inputs)]
+            ours, theirs = taken = [
+                Engine.ours(args.run, "float32", path, inputs),
+                Engine.peer("onnxruntime", "float32", path, inputs),
+            ]
             engines.measure(taken, args.rounds)
             failed += bool(ours.problem)
             for engine in taken:
@@ -165,9 +195,14 @@ def measure_real(args, has_amx):
                     print(f"{path.stem:34} {engine.name} does not run it: {engine.problem}")
             if not ours.problem and not theirs.problem:
                 ratios.append(engines.speed(ours, theirs))
-                print(f"{path.stem:34} {engines.digits(ours.median):>10} {engines.digits(theirs.median):>10} {ratios[-1]:10.3g} x", flush=True)
+                print(
+                    f"{path.stem:34} {engines.digits(ours.median):>10} {engines.digits(theirs.median):>10} {ratios[-1]:10.3g} x",
+                    flush=True,
+                )
     print()
-    return [(f"{len(ratios)} real models: geometric mean", statistics.geometric_mean(ratios), REAL_GOAL, "x", True)] if ratios and not has_amx else [], failed
+    return [
+        (f"{len(ratios)} real models: geometric mean", statistics.geometric_mean(ratios), REAL_GOAL, "x", True)
+    ] if ratios and not has_amx else [], failed
 
 
 def main():

@@ -7,6 +7,7 @@ onnxruntime runs the float32 step with its functions inlined. Every engine holds
 stay in the memory of the engine. Milliseconds are of the processor time of a process; ratios are of medians. Exits 1 when the goal is missed or a step
 does not run. Needs the Python packages of the tests.
 """
+
 import argparse
 import fnmatch
 import os
@@ -14,11 +15,10 @@ import pathlib
 import subprocess
 import sys
 
+import engines
 import numpy as np
 import onnx
 import onnx.inliner
-
-import engines
 import run_bench
 import verdicts
 from engines import Engine
@@ -72,7 +72,11 @@ def print_taken(name, taken):
         if engine.problem:
             print(f"{line} does not run: {engine.problem}")
             continue
-        against = f"{engines.speed(engine, peer):.3g} x as fast as onnxruntime in float32" if engine is not peer and not peer.problem else ""
+        against = (
+            f"{engines.speed(engine, peer):.3g} x as fast as onnxruntime in float32"
+            if engine is not peer and not peer.problem
+            else ""
+        )
         print(f"{line} {engine.times()}   {against}")
     print(flush=True)
 

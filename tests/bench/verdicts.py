@@ -8,5 +8,7 @@ def print_verdicts(rows, title):
     for what, measured, goal, unit, larger in rows:
         ok = measured >= goal if larger else measured <= goal
         missed += not ok
-        print(f"{what:56} {measured:7.3g} {unit:2} {'>=' if larger else '<='} {goal:5.3g} {unit:2}   {'met' if ok else 'MISSED'}")
+        print(
+            f"{what:56} {measured:7.3g} {unit:2} {'>=' if larger else '<='} {goal:5.3g} {unit:2}   {'met' if ok else 'MISSED'}"
+        )
     return missed

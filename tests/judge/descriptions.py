@@ -5,6 +5,7 @@
 
 Low copies, casts and what an opset lift adds are new and say nothing. A function that was inlined is gone with its call; what is said inside it is not compared.
 """
+
 import onnx
 
 from judge import structure
@@ -59,11 +60,23 @@ def problems(original, rewritten):
         if said(before) != said(after):
             found.append(f"description: {what} said {said(before)} and says {said(after)}")
 
-    model_said = lambda m: (m.doc_string, m.producer_name, m.producer_version, m.domain, m.model_version, sorted((p.key, p.value) for p in m.metadata_props if not p.key.startswith(OWN)))
+    model_said = lambda m: (
+        m.doc_string,
+        m.producer_name,
+        m.producer_version,
+        m.domain,
+        m.model_version,
+        sorted((p.key, p.value) for p in m.metadata_props if not p.key.startswith(OWN)),
+    )
     compare("the model", original, rewritten, model_said)
     is_inlined = len(original.functions) > 0 and list(original.functions) != list(rewritten.functions)
     for (path, _), old, new, home in structure.match(original, rewritten):
-        compare(f"graph {path}", old, new, lambda g: (g.name, *_said(g), [a.SerializeToString(deterministic=True) for a in g.quantization_annotation]))
+        compare(
+            f"graph {path}",
+            old,
+            new,
+            lambda g: (g.name, *_said(g), [a.SerializeToString(deterministic=True) for a in g.quantization_annotation]),
+        )
         for kind in ("input", "output", "initializer"):
             now = {x.name: x for x in getattr(new, kind)}
             for x in getattr(old, kind):
@@ -85,12 +98,18 @@ def problems(original, rewritten):
 
 def _node_problems(path, old, new):
     who = f"{path}{old.name or old.op_type}"
-    texts = {a.s.decode(errors="replace") for a in old.attribute if a.type == a.STRING}  # an attribute that nobody declares goes to an empty doc_string
+    texts = {
+        a.s.decode(errors="replace") for a in old.attribute if a.type == a.STRING
+    }  # an attribute that nobody declares goes to an empty doc_string
     if _said(old) != _said(new) and not (old.doc_string == "" and new.doc_string in texts):
         yield f"description: node {who} said {_said(old)} and says {_said(new)}"
     after = {a.name: a for a in new.attribute}
     for a in old.attribute:
-        b = after.get("value" if old.op_type == "Constant" and a.name.startswith("value_float") and a.name not in after else a.name)
+        b = after.get(
+            "value"
+            if old.op_type == "Constant" and a.name.startswith("value_float") and a.name not in after
+            else a.name
+        )
         if b is None:
             continue  # an opset lift made an input of it, or nobody declares it
         if a.doc_string != b.doc_string:

@@ -9,6 +9,7 @@ functions.py compares what both compute with what the original computes.
 `stays(function)` says which functions' calls are left. Functions of another opset than the model's are taken as of the model's: the checker has seen that
 their operators did not change in between. Not onnx.inliner, which loses a body's initializer or input that is the body's output as well.
 """
+
 import collections
 
 import onnx
@@ -37,7 +38,11 @@ class _Inliner:
         self._take(model.graph)
 
     def _take(self, graph):
-        self.values |= {v.name for v in graph.input} | {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+        self.values |= (
+            {v.name for v in graph.input}
+            | {t.name for t in graph.initializer}
+            | {t.values.name for t in graph.sparse_initializer}
+        )
         for node in graph.node:
             self.nodes.add(node.name)
             self.values |= set(node.output)
@@ -91,7 +96,11 @@ class _Inliner:
             made += self.node(copy, inner, bind)
         for formal, actual in zip(function.output, call.output):
             if actual and names[formal] != actual:
-                made.append(onnx.helper.make_node("Identity", [names[formal]], [actual], self._fresh(self.nodes, f"{label}/Identity_{formal}")))
+                made.append(
+                    onnx.helper.make_node(
+                        "Identity", [names[formal]], [actual], self._fresh(self.nodes, f"{label}/Identity_{formal}")
+                    )
+                )
         return made
 
     def binder(self, scopes, attributes, label):
@@ -115,14 +124,17 @@ class _Inliner:
             del node.attribute[:]
             node.attribute.extend(bound)
             return node.name, (scopes, attributes)
+
         return bind
 
     def within(self, body, scopes, attributes, label):
         names = {}
+
         def declare(thing):
             if thing.name not in names:
                 names[thing.name] = self._fresh(self.values, f"{label}/{thing.name}")
             thing.name = names[thing.name]
+
         for thing in [*body.input, *body.initializer, *(t.values for t in body.sparse_initializer)]:
             declare(thing)
         for node in body.node:

@@ -7,6 +7,7 @@
 
 A value's digest is made of what computes it, back to the inputs (by position) and the constants (by content); a node with bodies has theirs as its own.
 """
+
 import collections
 import hashlib
 import random
@@ -94,7 +95,11 @@ def skeleton(model, low, are_constants=False):
     ordered = scopes.inferred(sort(onnx.ModelProto.FromString(model.SerializeToString())), strict=False)
     if are_constants:
         constants = {t.name for t in ordered.graph.initializer}
-        inputs = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in ordered.graph.input if v.name not in constants]
+        inputs = [
+            onnx.ValueInfoProto.FromString(v.SerializeToString())
+            for v in ordered.graph.input
+            if v.name not in constants
+        ]
         del ordered.graph.input[:]
         ordered.graph.input.extend(inputs)
     nodes = collections.Counter()
@@ -110,7 +115,11 @@ class _Exact:
         """Digest of a graph or a function: its outputs, its nodes and its weights."""
         value, of = dict(outer), isinstance(graph, onnx.FunctionProto)
         constants = [] if of else [(t.name, self.constant(t)) for t in graph.initializer]
-        constants += [] if of else [(t.values.name, _digest(t.SerializeToString(deterministic=True))) for t in graph.sparse_initializer]
+        constants += (
+            []
+            if of
+            else [(t.values.name, _digest(t.SerializeToString(deterministic=True))) for t in graph.sparse_initializer]
+        )
         value.update(constants)
         inputs = [(name, "") for name in graph.input] if of else [(v.name, self.type(v.type)) for v in graph.input]
         defaults = dict(constants)  # initializers that are inputs too have no place of their own
@@ -118,19 +127,34 @@ class _Exact:
         for i, (name, given) in enumerate(pair for pair in inputs if pair[0] not in defaults):
             value[name] = _digest("input", i, given)
         keys = [self.node(graph, node, value) for node in graph.node]
-        outputs = [value[name] for name in graph.output] if of else [(value[v.name], self.type(v.type)) for v in graph.output]
-        return _digest(outputs, sorted(k for k in keys if k), self.unordered(constants), sorted(graph.attribute) if of else [],
-                       sorted(a.SerializeToString(deterministic=True) for a in graph.attribute_proto) if of else [])
+        outputs = (
+            [value[name] for name in graph.output] if of else [(value[v.name], self.type(v.type)) for v in graph.output]
+        )
+        return _digest(
+            outputs,
+            sorted(k for k in keys if k),
+            self.unordered(constants),
+            sorted(graph.attribute) if of else [],
+            sorted(a.SerializeToString(deterministic=True) for a in graph.attribute_proto) if of else [],
+        )
 
     def node(self, graph, node, value):
-        key = _digest(node.domain, node.op_type, self.attributes(node, value), [value[name] for name in node.input], [bool(name) for name in node.output])
+        key = _digest(
+            node.domain,
+            node.op_type,
+            self.attributes(node, value),
+            [value[name] for name in node.input],
+            [bool(name) for name in node.output],
+        )
         self.nodes[node.op_type, key] += 1
         value.update((name, _digest(key, i)) for i, name in enumerate(node.output) if name)
         return key
 
     def attributes(self, node, value):
         graphs = [(name, self.graph(body, value)) for name, body in scopes.bodies(node)]
-        return sorted(graphs), sorted(self.attribute(a) for a in self.stated(node) if a.type not in (AttributeProto.GRAPH, AttributeProto.GRAPHS))
+        return sorted(graphs), sorted(
+            self.attribute(a) for a in self.stated(node) if a.type not in (AttributeProto.GRAPH, AttributeProto.GRAPHS)
+        )
 
     def stated(self, node):
         return node.attribute
@@ -155,20 +179,30 @@ class _Loose(_Exact):
 
     def graph(self, graph, outer):
         around = self.types
-        self.types = {**around, **{v.name: v.type.tensor_type.elem_type for v in [*graph.value_info, *graph.input, *graph.output]},
-                      **{t.name: t.data_type for t in graph.initializer}}
+        self.types = {
+            **around,
+            **{v.name: v.type.tensor_type.elem_type for v in [*graph.value_info, *graph.input, *graph.output]},
+            **{t.name: t.data_type for t in graph.initializer},
+        }
         digest = super().graph(graph, outer)
         self.types = around
         return digest
 
     def node(self, graph, node, value):
         types = self.types
-        if node.op_type == "Cast" and cast_target(node) in (TensorProto.FLOAT, self.low) and types.get(node.input[0], 0) in (0, TensorProto.FLOAT, self.low):  # 0: unknown
+        if (
+            node.op_type == "Cast"
+            and cast_target(node) in (TensorProto.FLOAT, self.low)
+            and types.get(node.input[0], 0) in (0, TensorProto.FLOAT, self.low)
+        ):  # 0: unknown
             value[node.output[0]] = value[node.input[0]]
             return None
         if node.op_type == "Constant" and not any(a.ref_attr_name for a in node.attribute):
-            held = {"value": lambda a: a.t, "value_float": lambda a: numpy_helper.from_array(np.float32(a.f)),
-                    "value_floats": lambda a: numpy_helper.from_array(np.array(a.floats, np.float32))}
+            held = {
+                "value": lambda a: a.t,
+                "value_float": lambda a: numpy_helper.from_array(np.float32(a.f)),
+                "value_floats": lambda a: numpy_helper.from_array(np.array(a.floats, np.float32)),
+            }
             for a in node.attribute:
                 if a.name in held:
                     value[node.output[0]] = self.constant(held[a.name](a))
@@ -178,9 +212,20 @@ class _Loose(_Exact):
     def stated(self, node):
         """Attributes, with the implied float32 of ConstantOfShape and SequenceEmpty spelled out, and without that of DequantizeLinear, which its scale implies."""
         if node.op_type == "DequantizeLinear":
-            return [a for a in node.attribute if a.name != "output_dtype" or a.i not in (TensorProto.UNDEFINED, TensorProto.FLOAT, self.low)]
-        implied = {"ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float32))), "SequenceEmpty": ("dtype", TensorProto.FLOAT)}
-        return [onnx.helper.make_attribute(*implied[node.op_type])] if node.op_type in implied and not node.attribute else node.attribute
+            return [
+                a
+                for a in node.attribute
+                if a.name != "output_dtype" or a.i not in (TensorProto.UNDEFINED, TensorProto.FLOAT, self.low)
+            ]
+        implied = {
+            "ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float32))),
+            "SequenceEmpty": ("dtype", TensorProto.FLOAT),
+        }
+        return (
+            [onnx.helper.make_attribute(*implied[node.op_type])]
+            if node.op_type in implied and not node.attribute
+            else node.attribute
+        )
 
     def attribute(self, attribute):
         if attribute.name in ("value", "value_float", "value_floats") and attribute.type == AttributeProto.TENSOR:
@@ -196,10 +241,15 @@ class _Loose(_Exact):
         if tensor.data_type not in (TensorProto.FLOAT, self.low):
             return super().constant(tensor)
         with np.errstate(all="ignore"):
-            return _digest("weight", list(tensor.dims), array.astype(onnx.helper.tensor_dtype_to_np_dtype(self.low)).tobytes())
+            return _digest(
+                "weight", list(tensor.dims), array.astype(onnx.helper.tensor_dtype_to_np_dtype(self.low)).tobytes()
+            )
 
     def type(self, type_proto):
-        return type_proto.WhichOneof("value"), scopes.element_type(type_proto) in (TensorProto.FLOAT, self.low) or scopes.element_type(type_proto)
+        return type_proto.WhichOneof("value"), scopes.element_type(type_proto) in (
+            TensorProto.FLOAT,
+            self.low,
+        ) or scopes.element_type(type_proto)
 
     def unordered(self, constants):
         return []

@@ -12,6 +12,7 @@ the same calls as the real tool. `defect` makes it go wrong in one known way; te
   blind                no choice at all: every float32 tensor is declared low, as the first converters of this kind did it; tests/judge/rewrite/complaints.py shows
                        that users' complaints follow
 """
+
 import argparse
 import fnmatch
 import shutil
@@ -37,7 +38,13 @@ def rewrite(model, dtype, deny=(), defect=""):
     denied = lambda name: any(fnmatch.fnmatchcase(name, glob) for glob in deny) and defect != "ignores exclusion"
     captured = {name for node in model.graph.node for name in scopes.reads(node) if name not in node.input}
     free = lambda node: node.domain == "" and not captured & set(node.output)
-    chosen = [node.op_type in CONVERTED and free(node) and all(types.get(n) == TensorProto.FLOAT for n in node.input if n) and not denied(node.name) for node in model.graph.node]
+    chosen = [
+        node.op_type in CONVERTED
+        and free(node)
+        and all(types.get(n) == TensorProto.FLOAT for n in node.input if n)
+        and not denied(node.name)
+        for node in model.graph.node
+    ]
     if defect == "position dependent":
         chosen = [c and i % 2 == 0 for i, c in enumerate(chosen)]
     if defect == "greedy exclusion" and len(deny) == 2:
@@ -59,13 +66,21 @@ class _Rewrite:
         self.is_low = {name: c for node, c in zip(model.graph.node, chosen) for name in node.output}
         wanted = {(name, c) for node, c in zip(model.graph.node, chosen) for name in node.input if name}
         wanted |= {(name, False) for name in self.outputs}
-        self.crossing = {name for name, c in wanted if name not in self.constants and types.get(name) == TensorProto.FLOAT and c != self.is_low.get(name, False)}
+        self.crossing = {
+            name
+            for name, c in wanted
+            if name not in self.constants and types.get(name) == TensorProto.FLOAT and c != self.is_low.get(name, False)
+        }
         nodes = []
         for name in dict.fromkeys([*inputs, *self.is_low]):
             takes_over = name in self.outputs and self.is_low.get(name)
             self.own[name] = self._unique(name + "_low") if takes_over else name
             if name in self.crossing:
-                self.other[name] = name if takes_over else self._unique(name + (self.suffix if not self.is_low.get(name) else "_to_float32"))
+                self.other[name] = (
+                    name
+                    if takes_over
+                    else self._unique(name + (self.suffix if not self.is_low.get(name) else "_to_float32"))
+                )
         for value in model.graph.input:
             self._cast(value.name, nodes)
         for node, is_low in zip(model.graph.node, chosen):
@@ -103,7 +118,11 @@ class _Rewrite:
     def _read(self, name, is_low, defect):
         if name in self.constants:
             return self._narrowed(name, defect) if is_low else name
-        return self.other[name] if name in self.crossing and is_low != self.is_low.get(name, False) else self.own.get(name, name)
+        return (
+            self.other[name]
+            if name in self.crossing and is_low != self.is_low.get(name, False)
+            else self.own.get(name, name)
+        )
 
     def _narrowed(self, name, defect):
         if name not in self.other:
@@ -111,11 +130,17 @@ class _Rewrite:
             array = numpy_helper.to_array(self.constants[name])
             array = array + 1 if defect == "wrong weight" else array
             with np.errstate(all="ignore"):
-                self.graph.initializer.append(numpy_helper.from_array(np.asarray(array.astype(NUMPY_TYPE[self.low])), self.other[name]))
+                self.graph.initializer.append(
+                    numpy_helper.from_array(np.asarray(array.astype(NUMPY_TYPE[self.low])), self.other[name])
+                )
         return self.other[name]
 
     def _drop_unread(self, model):
-        read = {n for node in self.graph.node for n in scopes.reads(node)} | self.outputs | {v.name for v in model.graph.input}
+        read = (
+            {n for node in self.graph.node for n in scopes.reads(node)}
+            | self.outputs
+            | {v.name for v in model.graph.input}
+        )
         read_before = {n for node in model.graph.node for n in scopes.reads(node)}
         kept = [t for t in self.graph.initializer if t.name in read or t.name not in read_before]
         copies = [TensorProto.FromString(t.SerializeToString()) for t in kept]
@@ -131,7 +156,11 @@ def convert_blindly(model, dtype):
         for tensor in [*graph.initializer, *tensors]:
             if tensor.data_type == TensorProto.FLOAT:
                 with np.errstate(all="ignore"):
-                    tensor.CopyFrom(numpy_helper.from_array(np.asarray(numpy_helper.to_array(tensor).astype(NUMPY_TYPE[low])), tensor.name))
+                    tensor.CopyFrom(
+                        numpy_helper.from_array(
+                            np.asarray(numpy_helper.to_array(tensor).astype(NUMPY_TYPE[low])), tensor.name
+                        )
+                    )
     graph, nodes = result.graph, [onnx.NodeProto.FromString(n.SerializeToString()) for n in result.graph.node]
     for what, values, to in (("input", graph.input, low), ("output", graph.output, TensorProto.FLOAT)):
         for value in values:
@@ -144,7 +173,10 @@ def convert_blindly(model, dtype):
                     for k, name in enumerate(names):
                         names[k] = inner if name == value.name else name
             ends = [value.name, inner] if what == "input" else [inner, value.name]
-            nodes.insert(0 if what == "input" else len(nodes), helper.make_node("Cast", ends[:1], ends[1:], name=f"{inner}_node", to=to))
+            nodes.insert(
+                0 if what == "input" else len(nodes),
+                helper.make_node("Cast", ends[:1], ends[1:], name=f"{inner}_node", to=to),
+            )
     del graph.node[:]
     graph.node.extend(nodes)
     return result

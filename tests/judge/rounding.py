@@ -16,6 +16,7 @@ The bound on each float output's relative L2 error is min(8 D u, 0.02) for float
 the number of low nodes on the longest path of the rewritten model. Exit 0 inside the bound and without new NaN / Inf.
 The one invariant that is not obvious: a tensor whose type is unknown must never be skipped silently; `Widened.unknown` lists those.
 """
+
 import argparse
 import collections
 import dataclasses
@@ -44,6 +45,7 @@ PASS_THROUGH = {"Identity"}
 @dataclasses.dataclass
 class Widened:
     """A model that computes in float32 what the low model computes, and what is needed to feed it."""
+
     model: onnx.ModelProto
     low_inputs: dict  # graph input name -> its low type before widening
     roundings: int  # tensors that are rounded where they are produced
@@ -59,7 +61,9 @@ def widen(model, rounding=True):
     wide_graphs = [graph for _, graph in scopes.all_graphs(wide.graph)]
     names = {name for g in wide_graphs for n in g.node for name in [*n.input, *n.output]}
     names |= {v.name for g in wide_graphs for v in [*g.input, *g.initializer]}
-    low_inputs = {v.name: scopes.element_type(v.type) for v in wide.graph.input if scopes.element_type(v.type) in LOW_TYPES}
+    low_inputs = {
+        v.name: scopes.element_type(v.type) for v in wide.graph.input if scopes.element_type(v.type) in LOW_TYPES
+    }
     result = Widened(wide, low_inputs, 0, [])
 
     def unique(name):
@@ -98,7 +102,9 @@ def _widen_graph(graph, types, path, rounding, unique, result):
             _widen_attribute(attribute)
         nodes.append(node)
         is_identity = node.op_type in PASS_THROUGH
-        if node.op_type == "Cast" and all(types.get(name) in LOW_TYPES | {TensorProto.FLOAT} for name in [*node.input, *node.output]):
+        if node.op_type == "Cast" and all(
+            types.get(name) in LOW_TYPES | {TensorProto.FLOAT} for name in [*node.input, *node.output]
+        ):
             node.op_type = "Identity"  # onnxruntime drops a cast to the type that a value has, though a body that it inlined still reads it
             del node.attribute[:]
         is_outer = any(True for _ in scopes.bodies(node))  # its outputs are its bodies' outputs, rounded in there
@@ -167,7 +173,17 @@ def with_unique_names(model):
     return model
 
 
-PRODUCTS_OF_8_BITS = {"MatMulInteger", "QLinearMatMul", "QLinearConv", "ConvInteger", "QGemm", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MatMulIntegerToFloat", "QAttention"}
+PRODUCTS_OF_8_BITS = {
+    "MatMulInteger",
+    "QLinearMatMul",
+    "QLinearConv",
+    "ConvInteger",
+    "QGemm",
+    "DynamicQuantizeMatMul",
+    "DynamicQuantizeLSTM",
+    "MatMulIntegerToFloat",
+    "QAttention",
+}
 
 
 @functools.cache
@@ -184,6 +200,7 @@ def saturates():
 def session(model):
     """An onnxruntime session that optimises nothing; where products of 8 bits would saturate, one whose optimisations keep them exact."""
     import onnxruntime
+
     model = with_unique_names(model)
     if saturates() and any(node.op_type in PRODUCTS_OF_8_BITS for node in model.graph.node):
         # An optimisation of this level makes int8 weights uint8. It fails where a weight is shared or activations are int8.
@@ -197,6 +214,7 @@ def session(model):
 
 def session_at(model, level):
     import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = level
     options.add_session_config_entry("session.x64quantprecision", "1")
@@ -216,7 +234,13 @@ def run_session(runner, feeds):
     given = {}
     for name, value in feeds.items():
         if name in types:
-            convert = lambda a, kind=types[name]: np.asarray(a).astype(np.float32 if "tensor(float)" in kind else np.float16 if "tensor(float16)" in kind else np.asarray(a).dtype)
+            convert = lambda a, kind=types[name]: np.asarray(a).astype(
+                np.float32
+                if "tensor(float)" in kind
+                else np.float16
+                if "tensor(float16)" in kind
+                else np.asarray(a).dtype
+            )
             given[name] = [convert(a) for a in value] if isinstance(value, list) else convert(value)
     names = [o.name for o in runner.get_outputs()]
     with np.errstate(all="ignore"):
@@ -231,7 +255,9 @@ def run_rounded(model, feeds, rounding=True):
         for name, array in feeds.items():
             low = NUMPY_TYPE.get(wide.low_inputs.get(name)) if rounding else None
             narrow = lambda a, low=low: np.asarray(a).astype(low).astype(np.float32)
-            rounded[name] = array if not low else [narrow(a) for a in array] if isinstance(array, list) else narrow(array)
+            rounded[name] = (
+                array if not low else [narrow(a) for a in array] if isinstance(array, list) else narrow(array)
+            )
     return run(wide.model, rounded)
 
 
@@ -251,7 +277,11 @@ def low_depth(model):
                 result = walk(body, f"{path}{node.name or node.op_type}#{i}/{name}/", seen)
                 inner = max([inner, *(result.get(v.name, 0) for v in body.output)])
             is_low = any(types.get(name) in LOW_TYPES for name in [*node.input, *node.output] if name)
-            counts = is_low and node.op_type not in ("Cast", "Constant", *PASS_THROUGH) and not any(True for _ in scopes.bodies(node))
+            counts = (
+                is_low
+                and node.op_type not in ("Cast", "Constant", *PASS_THROUGH)
+                and not any(True for _ in scopes.bodies(node))
+            )
             for name in node.output:
                 depth[name] = inner + counts
         return depth
@@ -317,7 +347,9 @@ def expose(model, types):
             if name and types.get(name) == TensorProto.FLOAT:
                 order.append(name)
                 if name not in have:
-                    shown.graph.output.append(helper.make_value_info(name, helper.make_tensor_type_proto(TensorProto.FLOAT, None)))
+                    shown.graph.output.append(
+                        helper.make_value_info(name, helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+                    )
     return shown, order
 
 
@@ -361,7 +393,10 @@ def random_feeds(model, seed=0, dim=2):
         if info.name in constant:
             continue
         tensor = info.type.tensor_type
-        shape = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else SIZES.get(d.dim_param, dim) for d in tensor.shape.dim]
+        shape = [
+            d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else SIZES.get(d.dim_param, dim)
+            for d in tensor.shape.dim
+        ]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind == "b":
             feeds[info.name] = random.integers(0, 2, shape).astype(bool)
@@ -374,16 +409,34 @@ def random_feeds(model, seed=0, dim=2):
 
 # All give 1 + 2^-12 in float16 by the sum of x and w, once they are rounded in the place that the name says.
 SCOPE_TESTS = {
-    "inside a scan": ("z = Cast<to=10>(x)  l = Cast<to=10>(w)  e, s = Scan<num_scan_inputs = 1, body = b (float16[1] p, float16 q) => (float16[1] r, float16 o) "
-                      "{ r = Identity(p)  o = Add(q, q)  }>(z, l)  h = Constant<value=float[1] {0.5}>()  k = Cast<to=1>(s)  y = Mul(k, h)", ""),
-    "in a sequence": ("d = Cast<to=10>(w)  z = Cast<to=10>(x)  a = Add(d, z)  s = SequenceConstruct(z, a)  i = Constant<value=int64 {1}>()  e = SequenceAt(s, i)  y = Cast<to=1>(e)", ""),
-    "inside a mapped body": ("z = Cast<to=10>(x)  l = Cast<to=10>(w)  s = SequenceConstruct(z)  m = SequenceMap<body = b (float16[1] p) => (float16[1] o) { o = Add(p, l) }>(s) "
-                             "e = ConcatFromSequence<axis=0>(m)  y = Cast<to=1>(e)", ""),
+    "inside a scan": (
+        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  e, s = Scan<num_scan_inputs = 1, body = b (float16[1] p, float16 q) => (float16[1] r, float16 o) "
+        "{ r = Identity(p)  o = Add(q, q)  }>(z, l)  h = Constant<value=float[1] {0.5}>()  k = Cast<to=1>(s)  y = Mul(k, h)",
+        "",
+    ),
+    "in a sequence": (
+        "d = Cast<to=10>(w)  z = Cast<to=10>(x)  a = Add(d, z)  s = SequenceConstruct(z, a)  i = Constant<value=int64 {1}>()  e = SequenceAt(s, i)  y = Cast<to=1>(e)",
+        "",
+    ),
+    "inside a mapped body": (
+        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  s = SequenceConstruct(z)  m = SequenceMap<body = b (float16[1] p) => (float16[1] o) { o = Add(p, l) }>(s) "
+        "e = ConcatFromSequence<axis=0>(m)  y = Cast<to=1>(e)",
+        "",
+    ),
     "in an optional": ("d = Cast<to=10>(w)  o = Optional(d)  e = OptionalGetElement(o)  y = Cast<to=1>(e)", ""),
-    "split to a sequence": ("d = Cast<to=10>(w)  s = SplitToSequence<axis=0>(d)  e = ConcatFromSequence<axis=0>(s)  y = Cast<to=1>(e)", ""),
-    "in a function": ("y = local.f(x, w)", '<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { c = Cast<to=10>(a)  d = Cast<to=10>(b)  e = Add(c, d)  o = Cast<to=1>(e) }'),
-    "in a function's branch": ("y = local.f(x, w)", """<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { t = Constant<value=bool[1] {1}>()  g = Squeeze(t)  d = Cast<to=10>(b)
-        e = If(g)<then_branch = th() => (float16[1] p) { c = Cast<to=10>(a)  p = Add(c, d) }, else_branch = el() => (float16[1] q) { q = Neg(d) }>  o = Cast<to=1>(e) }"""),
+    "split to a sequence": (
+        "d = Cast<to=10>(w)  s = SplitToSequence<axis=0>(d)  e = ConcatFromSequence<axis=0>(s)  y = Cast<to=1>(e)",
+        "",
+    ),
+    "in a function": (
+        "y = local.f(x, w)",
+        '<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { c = Cast<to=10>(a)  d = Cast<to=10>(b)  e = Add(c, d)  o = Cast<to=1>(e) }',
+    ),
+    "in a function's branch": (
+        "y = local.f(x, w)",
+        """<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { t = Constant<value=bool[1] {1}>()  g = Squeeze(t)  d = Cast<to=10>(b)
+        e = If(g)<then_branch = th() => (float16[1] p) { c = Cast<to=10>(a)  p = Add(c, d) }, else_branch = el() => (float16[1] q) { q = Neg(d) }>  o = Cast<to=1>(e) }""",
+    ),
 }
 
 
@@ -402,42 +455,69 @@ def self_test():
         "1 + 2^-12 in bfloat16": "s = Add(x, w)  l = Cast<to=16>(s)  y = Cast<to=1>(l)",
         "Constant value_float stays float32, its cast rounds": "c = Constant<value_float=1.000244140625>()  l = Cast<to=10>(c)  k = Cast<to=1>(l)  y = Add(k, x)",
         "inside If": "t = Constant<value=bool[1] {1}>()  b = Squeeze(t)  l = Cast<to=10>(w)  z = Cast<to=10>(x) "
-                     "o = If(b)<then_branch = th() => (float16[1] p) { p = Add(l, z) }, else_branch = el() => (float16[1] q) { q = Sub(l, z) }>  y = Cast<to=1>(o)",
+        "o = If(b)<then_branch = th() => (float16[1] p) { p = Add(l, z) }, else_branch = el() => (float16[1] q) { q = Sub(l, z) }>  y = Cast<to=1>(o)",
     }
     for what, body in text.items():
-        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) {{ {body} }}')
+        model = onnx.parser.parse_model(
+            f'<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) {{ {body} }}'
+        )
         if "w" in body:
             model.graph.initializer.append(weight)
         expect(what, run_rounded(model, {"x": np.zeros(1, np.float32)})["y"], np.ones(1, np.float32))
         plain = run_rounded(model, {"x": np.zeros(1, np.float32)}, rounding=False)["y"]
         expect(what + ", without rounding", plain, np.array([1 + 2.0**-12], np.float32))
 
-    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float16[1] x) => (float16[1] y, float16[1] l) { y = Add(x, l) }')
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float16[1] x) => (float16[1] y, float16[1] l) { y = Add(x, l) }'
+    )
     model.graph.initializer.append(numpy_helper.from_array(np.zeros(1, np.float16), "l"))
-    expect("a low graph input is rounded when fed", run_rounded(model, {"x": np.array([1 + 2.0**-12], np.float32)})["y"], np.ones(1, np.float32))
+    expect(
+        "a low graph input is rounded when fed",
+        run_rounded(model, {"x": np.array([1 + 2.0**-12], np.float32)})["y"],
+        np.ones(1, np.float32),
+    )
 
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17]> g (float[1] x, int64 n, bool c) => (float[1] y) { l = Cast<to=10>(x) '
-        "o = Loop(n, c, l)<body = b(int64 i, bool ci, float16[1] s) => (bool co, float16[1] t) { co = Identity(ci)  m = Mul(s, s)  t = Add(m, s) }>  y = Cast<to=1>(o) }")
+        "o = Loop(n, c, l)<body = b(int64 i, bool ci, float16[1] s) => (bool co, float16[1] t) { co = Identity(ci)  m = Mul(s, s)  t = Add(m, s) }>  y = Cast<to=1>(o) }"
+    )
     expect("low nodes on the longest path, through a loop body", low_depth(model), 2)
     start = np.array([2.0**-6 + 2.0**-16], np.float32)
     s = start.astype(np.float16)
     for _ in range(3):
-        s = ((s.astype(np.float32) * s.astype(np.float32)).astype(np.float16).astype(np.float32) + s.astype(np.float32)).astype(np.float16)
-    expect("inside a loop", run_rounded(model, {"x": start, "n": np.array(3), "c": np.array(True)})["y"], s.astype(np.float32))
+        s = (
+            (s.astype(np.float32) * s.astype(np.float32)).astype(np.float16).astype(np.float32) + s.astype(np.float32)
+        ).astype(np.float16)
+    expect(
+        "inside a loop",
+        run_rounded(model, {"x": start, "n": np.array(3), "c": np.array(True)})["y"],
+        s.astype(np.float32),
+    )
 
     for what, (body, functions) in SCOPE_TESTS.items():
         imports = ', "local": 1' if functions else ""
-        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17{imports}]> g (float[1] x) => (float[1] y) {{ {body} }} {functions}')
+        model = onnx.parser.parse_model(
+            f'<ir_version: 8, opset_import: ["": 17{imports}]> g (float[1] x) => (float[1] y) {{ {body} }} {functions}'
+        )
         model.graph.initializer.append(weight)
         expect(what, run_rounded(model, {"x": np.zeros(1, np.float32)})["y"].reshape(1), np.ones(1, np.float32))
         plain = run_rounded(model, {"x": np.zeros(1, np.float32)}, rounding=False)["y"].reshape(1)
         expect(what + ", without rounding", plain, np.array([1 + 2.0**-12], np.float32))
-    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (seq(float16[1]) s) => (seq(float16[1]) y) { y = Identity(s) }')
-    expect("the elements of a low sequence are rounded when fed", run_rounded(model, {"s": [np.array([1 + 2.0**-12], np.float32)]})["y"][0], np.ones(1, np.float32))
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (seq(float16[1]) s) => (seq(float16[1]) y) { y = Identity(s) }'
+    )
+    expect(
+        "the elements of a low sequence are rounded when fed",
+        run_rounded(model, {"s": [np.array([1 + 2.0**-12], np.float32)]})["y"][0],
+        np.ones(1, np.float32),
+    )
 
-    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Cast<to=10>(x)  m = Mul(l, l)  y = Cast<to=1>(m) }')
-    whole = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Identity(x)  y = Mul(l, l) }')
+    model = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Cast<to=10>(x)  m = Mul(l, l)  y = Cast<to=1>(m) }'
+    )
+    whole = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Identity(x)  y = Mul(l, l) }'
+    )
     feeds = {"x": np.array([300.0], np.float32)}
     expect("overflow that a wide run hides", compare(run(whole, feeds), run_rounded(model, feeds)).new_bad, 1)
     expect("and the first tensor that has it", (first_divergence(whole, model, feeds, 0.02) or [None])[0], "y")
@@ -467,12 +547,18 @@ def main():
     wide = widen(rewritten)
     for line in wide.unknown:
         print(f"type unknown, not rounded: {line}")
-    reference = run(original, feeds) if not any(i.type.tensor_type.elem_type in LOW_TYPES for i in original.graph.input) else run_rounded(original, feeds)
+    reference = (
+        run(original, feeds)
+        if not any(i.type.tensor_type.elem_type in LOW_TYPES for i in original.graph.input)
+        else run_rounded(original, feeds)
+    )
     difference = compare(reference, run_rounded(rewritten, feeds))
     used = {t for _, _, types in scopes.typed_graphs(rewritten, strict=False) for t in types.values()} & LOW_TYPES
     limit = bound(rewritten, max(used)) if used else 0.0
     bad = difference.worst > limit or difference.new_bad or difference.wrong
-    print(f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, new NaN / Inf {difference.new_bad}, {wide.roundings} tensors rounded")
+    print(
+        f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, new NaN / Inf {difference.new_bad}, {wide.roundings} tensors rounded"
+    )
     for name, share in difference.equal.items():
         print(f"{name}: {share:.2%} of the integers equal")
     for line in difference.wrong:

@@ -7,6 +7,7 @@ Both judge only what the original does too. Everything happens in a process of i
 A bfloat16 model is let off where the CPU provider has no kernel, which is nearly everywhere; any other refusal counts.
 The one thing that is not obvious: the original is looked at only after the rewritten model was refused, which is rare.
 """
+
 import collections
 import dataclasses
 import multiprocessing
@@ -19,15 +20,28 @@ NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
 
 # Faults of onnxruntime: what the message holds, the optimiser without which the model is taken (none: it is no optimiser), why.
 KNOWN_FAULTS = (
-    ("_inlfunc_SequenceMap", None, "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, a function itself"),
-    ("crashed", "NchwcTransformer", "the layout optimiser dies of a float16 Transpose of the first axis ahead of a product by constants (guards off)"),
-    ("Argument type mismatch when adding edge", "CommonSubexpressionElimination", "merges recurrent nodes with absent outputs, which share one nameless value of the first one's type"),
+    (
+        "_inlfunc_SequenceMap",
+        None,
+        "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, a function itself",
+    ),
+    (
+        "crashed",
+        "NchwcTransformer",
+        "the layout optimiser dies of a float16 Transpose of the first axis ahead of a product by constants (guards off)",
+    ),
+    (
+        "Argument type mismatch when adding edge",
+        "CommonSubexpressionElimination",
+        "merges recurrent nodes with absent outputs, which share one nameless value of the first one's type",
+    ),
 )
 
 
 @dataclasses.dataclass
 class Totals:
     """What was judged, over all calls in this process."""
+
     loaded: int = 0
     run: int = 0
     refused: int = 0  # as the original is
@@ -38,7 +52,11 @@ class Totals:
 
     def __str__(self):
         known = "".join(f", {count} known ({fault})" for fault, count in self.known.items())
-        openvino = f"; OpenVINO: {self.compiled} compiled, {self.not_compiled} whose original it refuses" if self.compiled + self.not_compiled else ""
+        openvino = (
+            f"; OpenVINO: {self.compiled} compiled, {self.not_compiled} whose original it refuses"
+            if self.compiled + self.not_compiled
+            else ""
+        )
         return f"onnxruntime with optimisations: {self.loaded} loaded, {self.run} of them run, {self.refused} refused as the original is, {self.no_kernel} without bfloat16 kernels{known}{openvino}"
 
 
@@ -62,7 +80,9 @@ def problems(original, rewritten, dtype, feeds=None):
     if fault := _known_fault(rewritten, error, feeds):
         TOTALS.known[fault] += 1
         return []
-    return [f"optimised: onnxruntime with its default optimisations takes the original, not the rewritten model: {error}"]
+    return [
+        f"optimised: onnxruntime with its default optimisations takes the original, not the rewritten model: {error}"
+    ]
 
 
 def default_session_error(model):
@@ -125,7 +145,6 @@ class _Worker:
         code, self.process = self.process.exitcode, None
         return f"crashed: exit code {code}"
 
-
     def _await_start(self):
         """A process that does not come up would refuse originals too, and so let everything pass."""
         try:
@@ -145,7 +164,9 @@ def _ask(what, model, feeds=None):
 
 
 def _answer_all(pipe):
-    import onnxruntime, openvino  # noqa: E401, F401 (one that is not installed stops the judge here)
+    import onnxruntime  # noqa: F401 (one that is not installed stops the judge here)
+    import openvino  # noqa: F401
+
     pipe.send("ready")
     while True:
         try:
@@ -163,18 +184,22 @@ def _answer_all(pipe):
 def _run(how, model, feeds):
     """With default optimisations, under "plain" with none, under "without X" with all but one."""
     import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     if how == "plain":
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     disabled = [how.removeprefix("without ")] if how.startswith("without ") else None
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled)
+    session = onnxruntime.InferenceSession(
+        model, options, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
+    )
     if feeds is not None:
         rounding.run_session(session, feeds)
 
 
 def _compile(model):
-    import openvino
+    import openvino  # noqa: F401
+
     core = openvino.Core()
     core.compile_model(core.read_model(model, b""), "CPU")

@@ -11,6 +11,7 @@ added: {(path of the graph, index)}.
 
 The one invariant that is not obvious: names repeat in sibling scopes, so a value is (the path of the graph that defines it, its name).
 """
+
 import dataclasses
 
 import onnx
@@ -23,6 +24,7 @@ REPEATED = {"Loop", "Scan", "SequenceMap"}
 @dataclasses.dataclass
 class Place:
     """One graph of the model, and what is defined where it can see."""
+
     path: str
     graph: onnx.GraphProto
     owner: str  # operator that has this body; "" for the main graph
@@ -42,7 +44,9 @@ def places(graph, owner="", outer=None, path=""):
     """All graphs, outer ones first."""
     types = {v.name: v.type for v in [*graph.value_info, *graph.input, *graph.output]}
     types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, list(t.dims))) for t in graph.initializer)
-    makers = {v.name: None for v in [*graph.input, *graph.initializer]} | {t.values.name: None for t in graph.sparse_initializer}
+    makers = {v.name: None for v in [*graph.input, *graph.initializer]} | {
+        t.values.name: None for t in graph.sparse_initializer
+    }
     makers.update((name, i) for i, node in enumerate(graph.node) for name in node.output if name)
     here = Place(path, graph, owner, outer, types, makers)
     found = [here]
@@ -70,14 +74,18 @@ def _cast(place, node, added, seen):
     found, outer = [], place
     while outer:
         if (outer.path, home.path, source, to) in seen:
-            found.append(f"cast: {place.path}{node.name} casts {source} as {seen[outer.path, home.path, source, to]} does")
+            found.append(
+                f"cast: {place.path}{node.name} casts {source} as {seen[outer.path, home.path, source, to]} does"
+            )
         outer = outer.outer
     seen[place.path, home.path, source, to] = node.name
     maker = home.makers[source]
     if maker is not None and (home.path, maker) in added and home.graph.node[maker].op_type == "Cast":
         found.append(f"cast: {place.path}{node.name} casts what {home.graph.node[maker].name} cast")
     if home is not place and place.owner in REPEATED:
-        found.append(f"place: {place.path}{node.name} casts {source} in the body of a {place.owner}, once each time round; it belongs to its producer")
+        found.append(
+            f"place: {place.path}{node.name} casts {source} in the body of a {place.owner}, once each time round; it belongs to its producer"
+        )
     where = _readers(place.graph, node.output[0])
     if where and all(step == "If" for step in where):
         found.append(f"place: {place.path}{node.name} is read in branches alone and sits outside of them")
@@ -116,7 +124,12 @@ def _agree(place, node):
         first, skip = (2, 1) if node.op_type == "Loop" else (0, 0)  # the trip count and the condition
         states = len(ports) - first - slices
         for k in range(states):
-            group = [outside(ports[first + k]), _stated(body.input, first + k), _stated(body.output, skip + k), outside(node.output[k]) if k < len(node.output) else None]
+            group = [
+                outside(ports[first + k]),
+                _stated(body.input, first + k),
+                _stated(body.output, skip + k),
+                outside(node.output[k]) if k < len(node.output) else None,
+            ]
             groups.append((f"state {k}", group))
         for k in range(slices):
             groups.append((f"slice {k}", [outside(ports[states + k]), _stated(body.input, states + k)]))
@@ -124,12 +137,18 @@ def _agree(place, node):
             groups.append((f"scan output {k - states}", [_stated(body.output, skip + k), outside(node.output[k])]))
     elif node.op_type == "SequenceMap" and "body" in bodies:
         body, element = bodies["body"], lambda kind: kind[1] if kind and kind[0] == "sequence_type" else kind
-        groups += [(f"input {k}", [element(outside(name)), _stated(body.input, k)]) for k, name in enumerate(node.input)]
-        groups += [(f"output {k}", [element(outside(name)), _stated(body.output, k)]) for k, name in enumerate(node.output)]
+        groups += [
+            (f"input {k}", [element(outside(name)), _stated(body.input, k)]) for k, name in enumerate(node.input)
+        ]
+        groups += [
+            (f"output {k}", [element(outside(name)), _stated(body.output, k)]) for k, name in enumerate(node.output)
+        ]
     found = []
     for what, kinds in groups:
         if len({k for k in kinds if k}) > 1:
-            found.append(f"agree: {place.path}{node.name or node.op_type}: {what} has the types {[k for k in kinds if k]}")
+            found.append(
+                f"agree: {place.path}{node.name or node.op_type}: {what} has the types {[k for k in kinds if k]}"
+            )
     return found
 
 

@@ -4,11 +4,22 @@ Types come from ONNX's own inference after all value_info was dropped; what infe
 file's value_info. `typed_graphs(model)` yields (path, graph, types): `types` maps every tensor name visible in that graph, captured ones included, to
 its ONNX element type (0: not a tensor, or unknown).
 """
+
 import onnx
 from onnx import AttributeProto, TensorProto
 
 # Attributes that hold an element type or data of it: they may follow the type of their vertex.
-TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type", "type"}
+TYPED_ATTRIBUTES = {
+    "to",
+    "dtype",
+    "value",
+    "value_float",
+    "value_floats",
+    "output_dtype",
+    "softmax_precision",
+    "stash_type",
+    "type",
+}
 LOW_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
@@ -93,13 +104,20 @@ def runtime_schema(domain, operator):
     """onnxruntime's own schema of an operator that ONNX does not define (version 1), or None."""
     if not _RUNTIME_SCHEMAS:
         from onnxruntime.capi import onnxruntime_pybind11_state
-        _RUNTIME_SCHEMAS.update(((s.domain, s.name), s) for s in onnxruntime_pybind11_state.get_all_operator_schema() if s.since_version == 1)
+
+        _RUNTIME_SCHEMAS.update(
+            ((s.domain, s.name), s)
+            for s in onnxruntime_pybind11_state.get_all_operator_schema()
+            if s.since_version == 1
+        )
     return _RUNTIME_SCHEMAS.get((domain, operator))
 
 
 def port_types(schema, port):
     """What onnxruntime's schema allows at a port: {'float', 'float16', ...}."""
-    allowed = next((list(c.allowed_type_strs) for c in schema.type_constraints if c.type_param_str == port.typeStr), [port.typeStr])
+    allowed = next(
+        (list(c.allowed_type_strs) for c in schema.type_constraints if c.type_param_str == port.typeStr), [port.typeStr]
+    )
     return {text.removeprefix("tensor(").removesuffix(")") for text in allowed}
 
 
@@ -131,9 +149,15 @@ def with_guesses(model):
         for node in copy.graph.node:
             if onnx.defs.has(node.op_type, node.domain) and _schema_at(node, opset(copy, node.domain)):
                 continue
-            guesses.update((name, given) for name, given in _runtime_outputs(node, types) if name and given and not types.get(name))
+            guesses.update(
+                (name, given) for name, given in _runtime_outputs(node, types) if name and given and not types.get(name)
+            )
             given = next((types[name] for name in node.input if types.get(name)), 0)
-            guesses.update((name, given) for name in node.output[:1] if name and given and not types.get(name) and name not in guesses)
+            guesses.update(
+                (name, given)
+                for name in node.output[:1]
+                if name and given and not types.get(name) and name not in guesses
+            )
         if not guesses:
             return copy
         stated = {v.name: v for v in copy.graph.value_info}
@@ -155,7 +179,9 @@ def _typed(graph, stated, outer, path):
     types = dict(outer)
     infos = [*graph.value_info, *graph.input, *graph.output]
     for info in [*(stated.value_info if stated else []), *infos]:
-        types[info.name] = info.type.tensor_type.elem_type if info.type.HasField("tensor_type") else types.get(info.name, 0)
+        types[info.name] = (
+            info.type.tensor_type.elem_type if info.type.HasField("tensor_type") else types.get(info.name, 0)
+        )
     types.update((t.name, t.data_type) for t in graph.initializer)
     types.update((t.values.name, t.values.data_type) for t in graph.sparse_initializer)
     yield path, graph, types

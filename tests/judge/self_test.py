@@ -6,18 +6,15 @@
 rewriter and notice each of its known defects. `runtimes` must refuse a model that onnxruntime's optimiser makes invalid, and one that OpenVINO does not
 import. The judge of descriptions must miss whatever is erased.
 """
+
 import sys
 
 import onnx
 
-from judge import descriptions
+from judge import descriptions, runtimes, structure
 from judge.generators import graph_generator
-from judge.rewrite import random_graphs
-from judge import runtimes
-from judge.rewrite import scope_cases
-from judge import structure
-from judge.rewrite import tf_decisions
 from judge.naive_rewriter import NaiveTool
+from judge.rewrite import random_graphs, scope_cases, tf_decisions
 
 ORIGINAL = """<ir_version: 8, opset_import: ["": 17], producer_name: "judge">
 g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
@@ -62,7 +59,11 @@ g (float[2,2] x, bool c) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {
 # Rule that must be named, what is wrong, the edit.
 BAD = [
     ("checker", "an operator's types disagree", [("Sub(r_f, e)", "Sub(r, e)")]),
-    ("io", "an output became low", [("float[2,2] u)", "float16[2,2] u)"), ("u_h = Gemm", "u = Gemm"), ("  [cu] u = Cast<to = 1>(u_h)\n", "")]),
+    (
+        "io",
+        "an output became low",
+        [("float[2,2] u)", "float16[2,2] u)"), ("u_h = Gemm", "u = Gemm"), ("  [cu] u = Cast<to = 1>(u_h)\n", "")],
+    ),
     ("io", "inputs changed places", [("(float[2,2] x, float[2,2] z)", "(float[2,2] z, float[2,2] x)")]),
     ("io", "an input was renamed", [("float[2,2] x,", "float[2,2] xx,"), ("10>(x)", "10>(xx)")]),
     ("io", "an output lost its shape", [("float[2,2] y,", "float[2,A] y,")]),
@@ -73,17 +74,45 @@ BAD = [
     ("node", "a new node is no Cast", [("  [sub]", "  [extra] extra = Identity(e)\n  [sub]")]),
     ("tensor", "a tensor was renamed", [("e = Exp", "ee = Exp"), ("r_f, e)", "r_f, ee)")]),
     ("cast", "an identity cast", [("  [sub]", "  [ce] e_f = Cast<to = 1>(e)\n  [sub]"), ("r_f, e)", "r_f, e_f)")]),
-    ("cast", "the same cast twice", [("  [exp]", "  [cm2] m_f2 = Cast<to = 1>(m)\n  [exp]"), ("Exp(m_f)", "Exp(m_f2)"), ("Sub(r_f", "Sub(m_f")]),
-    ("cast", "widened and narrowed again", [("  [relu] r = Relu(m)", "  [cmm] m_h = Cast<to = 10>(m_f)\n  [relu] r = Relu(m_h)")]),
+    (
+        "cast",
+        "the same cast twice",
+        [("  [exp]", "  [cm2] m_f2 = Cast<to = 1>(m)\n  [exp]"), ("Exp(m_f)", "Exp(m_f2)"), ("Sub(r_f", "Sub(m_f")],
+    ),
+    (
+        "cast",
+        "widened and narrowed again",
+        [("  [relu] r = Relu(m)", "  [cmm] m_h = Cast<to = 10>(m_f)\n  [relu] r = Relu(m_h)")],
+    ),
     ("cast", "a cast nobody reads", [("  [sub]", "  [ce] e_h = Cast<to = 10>(e)\n  [sub]")]),
     ("name", "a new cast has a node's name", [("[cx]", "[exp]")]),
     ("name", "a new cast has no name", [("[cx] ", "")]),
-    ("order", "not sorted", [("  [cm] m_f = Cast<to = 1>(m)\n", ""), ("  [sub]", "  [cm] m_f = Cast<to = 1>(m)\n  [sub]")]),
-    ("order", "untouched nodes changed places", [("  [side] q = Mul(v, z)\n", ""), ("  [sub]", "  [side] q = Mul(v, z)\n  [sub]")]),
-    ("order", "a cast far from its producer", [("  [cu] u = Cast<to = 1>(u_h)\n", ""), ("  [user_down]", "  [cu] u = Cast<to = 1>(u_h)\n  [user_down]")]),
-    ("weight", "the float32 original is left behind", [("<float16[2,2] w_h", "<float[2,2] w = {1, 2, 3, 4}, float16[2,2] w_h")]),
+    (
+        "order",
+        "not sorted",
+        [("  [cm] m_f = Cast<to = 1>(m)\n", ""), ("  [sub]", "  [cm] m_f = Cast<to = 1>(m)\n  [sub]")],
+    ),
+    (
+        "order",
+        "untouched nodes changed places",
+        [("  [side] q = Mul(v, z)\n", ""), ("  [sub]", "  [side] q = Mul(v, z)\n  [sub]")],
+    ),
+    (
+        "order",
+        "a cast far from its producer",
+        [("  [cu] u = Cast<to = 1>(u_h)\n", ""), ("  [user_down]", "  [cu] u = Cast<to = 1>(u_h)\n  [user_down]")],
+    ),
+    (
+        "weight",
+        "the float32 original is left behind",
+        [("<float16[2,2] w_h", "<float[2,2] w = {1, 2, 3, 4}, float16[2,2] w_h")],
+    ),
     ("weight", "a weight changed under its name", [("float[2,2] v = {1, 0, 0, 1}", "float[2,2] v = {1, 0, 0, 2}")]),
-    ("node", "the user's rounding pair was folded", [("  [user_down] n = Cast<to = 10>(z)\n  [user_up] k = Cast<to = 1>(n)\n", "")]),
+    (
+        "node",
+        "the user's rounding pair was folded",
+        [("  [user_down] n = Cast<to = 10>(z)\n  [user_up] k = Cast<to = 1>(n)\n", "")],
+    ),
     ("loads", "no kernel takes these types", [("e = Exp(m_f)", "e = Exp(m_f)  bits = BitwiseNot(q)")]),
 ]
 
@@ -109,19 +138,32 @@ def test_structure(count):
             assert old in text, (what, old)
             text = text.replace(old, new)
         found = structure.problems(original, onnx.parser.parse_model(text), "float16")
-        count.expect(any(f.startswith(rule + ":") for f in found), f"structure refuses: {what}", f"wanted {rule}, found {found}")
+        count.expect(
+            any(f.startswith(rule + ":") for f in found), f"structure refuses: {what}", f"wanted {rule}, found {found}"
+        )
     stale = onnx.parser.parse_model(GOOD)
     stale.graph.value_info.append(onnx.helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, [2, 2]))
     found = structure.problems(original, stale, "float16")
     count.expect(any(f.startswith("value-info:") for f in found), "structure refuses: stale value_info", found)
-    released = onnx.parser.parse_model(GOOD.replace("float[2,2] u)", "float16[2,2] u)").replace("u_h = Gemm", "u = Gemm").replace("  [cu] u = Cast<to = 1>(u_h)\n", ""))
+    released = onnx.parser.parse_model(
+        GOOD.replace("float[2,2] u)", "float16[2,2] u)")
+        .replace("u_h = Gemm", "u = Gemm")
+        .replace("  [cu] u = Cast<to = 1>(u_h)\n", "")
+    )
     found = structure.problems(original, released, "float16", keep_io="none")
     count.expect(not found, "structure accepts a low output that was released", found)
-    count.expect(structure.low_nodes(original, good, "float16") == {("", 0), ("", 1), ("", 4)}, "structure counts low nodes", structure.low_nodes(original, good, "float16"))
+    count.expect(
+        structure.low_nodes(original, good, "float16") == {("", 0), ("", 1), ("", 4)},
+        "structure counts low nodes",
+        structure.low_nodes(original, good, "float16"),
+    )
 
 
 def test_scopes(count):
-    for original, right, wrong in ((scope_cases.ORIGINAL, scope_cases.RIGHT, scope_cases.WRONG), (scope_cases.CALL, scope_cases.INLINED, scope_cases.WRONGLY_INLINED)):
+    for original, right, wrong in (
+        (scope_cases.ORIGINAL, scope_cases.RIGHT, scope_cases.WRONG),
+        (scope_cases.CALL, scope_cases.INLINED, scope_cases.WRONGLY_INLINED),
+    ):
         before = onnx.parser.parse_model(original)
         kind = "functions" if before.functions else "scopes"
         found = structure.problems(before, onnx.parser.parse_model(right), "float16")
@@ -134,7 +176,11 @@ def test_scopes(count):
                 assert old in text, (what, old)
                 text = text.replace(old, new)
             found = structure.problems(before, onnx.parser.parse_model(text), "float16")
-            count.expect(any(f.split(":")[0] in rules for f in found), f"structure refuses: {what}", f"wanted one of {rules}, found {found}")
+            count.expect(
+                any(f.split(":")[0] in rules for f in found),
+                f"structure refuses: {what}",
+                f"wanted one of {rules}, found {found}",
+            )
 
 
 def test_descriptions(count):
@@ -146,19 +192,32 @@ def test_descriptions(count):
         edit(model)
         return model
 
-    count.expect(not descriptions.problems(original, original), "descriptions accept an unchanged model", descriptions.problems(original, original))
-    low = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(original.graph.initializer[0]).astype("float16"), "w_float16")
+    count.expect(
+        not descriptions.problems(original, original),
+        "descriptions accept an unchanged model",
+        descriptions.problems(original, original),
+    )
+    low = onnx.numpy_helper.from_array(
+        onnx.numpy_helper.to_array(original.graph.initializer[0]).astype("float16"), "w_float16"
+    )
     found = descriptions.problems(original, without(lambda m: m.graph.initializer.append(low)))
     count.expect(not found, "descriptions accept a low copy that says nothing", found)
     inner = lambda m: m.graph.node[2].attribute[0].g
     for what, edit in [
-        ("the model", lambda m: m.ClearField("doc_string")), ("metadata of the model", lambda m: m.ClearField("metadata_props")),
-        ("a graph", lambda m: m.graph.ClearField("doc_string")), ("an input", lambda m: m.graph.input[0].ClearField("doc_string")),
-        ("a weight", lambda m: m.graph.initializer[0].ClearField("doc_string")), ("metadata of a weight", lambda m: m.graph.initializer[0].ClearField("metadata_props")),
-        ("a value", lambda m: m.graph.value_info[0].ClearField("metadata_props")), ("all values", lambda m: m.graph.ClearField("value_info")),
-        ("a node", lambda m: m.graph.node[0].ClearField("metadata_props")), ("an attribute", lambda m: m.graph.node[0].attribute[0].ClearField("doc_string")),
-        ("the name of a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("name")), ("a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("doc_string")),
-        ("a body", lambda m: inner(m).ClearField("doc_string")), ("a node in a body", lambda m: inner(m).node[0].ClearField("doc_string")),
+        ("the model", lambda m: m.ClearField("doc_string")),
+        ("metadata of the model", lambda m: m.ClearField("metadata_props")),
+        ("a graph", lambda m: m.graph.ClearField("doc_string")),
+        ("an input", lambda m: m.graph.input[0].ClearField("doc_string")),
+        ("a weight", lambda m: m.graph.initializer[0].ClearField("doc_string")),
+        ("metadata of a weight", lambda m: m.graph.initializer[0].ClearField("metadata_props")),
+        ("a value", lambda m: m.graph.value_info[0].ClearField("metadata_props")),
+        ("all values", lambda m: m.graph.ClearField("value_info")),
+        ("a node", lambda m: m.graph.node[0].ClearField("metadata_props")),
+        ("an attribute", lambda m: m.graph.node[0].attribute[0].ClearField("doc_string")),
+        ("the name of a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("name")),
+        ("a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("doc_string")),
+        ("a body", lambda m: inner(m).ClearField("doc_string")),
+        ("a node in a body", lambda m: inner(m).node[0].ClearField("doc_string")),
     ]:
         count.expect(descriptions.problems(original, without(edit)), f"descriptions notice: {what} says less")
 
@@ -174,21 +233,41 @@ BATCH_NORM = """<ir_version: 8, opset_import: ["": 15]> g (float[1,2,2,2] x) => 
 
 
 def test_runtimes(count):
-    high, low = (onnx.parser.parse_model(NORM.replace("KIND", kind).replace("NARROW", cast)) for kind, cast in (("float", "q = Identity(n)"), ("float16", "q = Cast<to = 10>(n)")))
+    high, low = (
+        onnx.parser.parse_model(NORM.replace("KIND", kind).replace("NARROW", cast))
+        for kind, cast in (("float", "q = Identity(n)"), ("float16", "q = Cast<to = 10>(n)"))
+    )
     found = runtimes.problems(low, high, "float16")
     count.expect(found and found[0].startswith("optimised:"), "runtimes refuses: input and scale of two types", found)
-    count.expect(not runtimes.problems(low, low, "float16"), "runtimes accepts input and scale of one type", runtimes.TOTALS)
-    count.expect(not runtimes.problems(high, high, "float16"), "runtimes accepts what is no worse than the original", runtimes.TOTALS)
+    count.expect(
+        not runtimes.problems(low, low, "float16"), "runtimes accepts input and scale of one type", runtimes.TOTALS
+    )
+    count.expect(
+        not runtimes.problems(high, high, "float16"),
+        "runtimes accepts what is no worse than the original",
+        runtimes.TOTALS,
+    )
     high, low = (onnx.parser.parse_model(BATCH_NORM.replace("KIND", kind)) for kind in ("float", "float16"))
     found = runtimes.openvino_problems(low, high)
     count.expect(found and found[0].startswith("openvino:"), "runtimes refuses: statistics of another type", found)
-    count.expect(not runtimes.openvino_problems(low, low), "runtimes accepts statistics of the input's type", runtimes.TOTALS)
+    count.expect(
+        not runtimes.openvino_problems(low, low), "runtimes accepts statistics of the input's type", runtimes.TOTALS
+    )
 
 
 def test_decisions(count):
     original, good = onnx.parser.parse_model(ORIGINAL), onnx.parser.parse_model(GOOD)
-    want = {"low": ["mm", "relu", "gemm"], "casts_down": ["x", "z"], "casts_up": ["m", "r", "u"], "const_casts": ["w", "v"]}
-    count.expect(not tf_decisions.disagreement(original, good, "float16", want), "decisions agree", tf_decisions.disagreement(original, good, "float16", want))
+    want = {
+        "low": ["mm", "relu", "gemm"],
+        "casts_down": ["x", "z"],
+        "casts_up": ["m", "r", "u"],
+        "const_casts": ["w", "v"],
+    }
+    count.expect(
+        not tf_decisions.disagreement(original, good, "float16", want),
+        "decisions agree",
+        tf_decisions.disagreement(original, good, "float16", want),
+    )
     for field in want:
         for change in (want[field][1:], [*want[field], "other"]):
             got = tf_decisions.disagreement(original, good, "float16", {**want, field: change})
@@ -198,17 +277,35 @@ def test_decisions(count):
 def test_random_graphs(count):
     for with_scopes in (False, True):
         what = "random graphs with scopes" if with_scopes else "random graphs"
-        judge = lambda tool: random_graphs.run(tool, seed=7, graphs=60 if with_scopes else 40, values=60 if with_scopes else 20, echo=False, with_scopes=with_scopes, least=(0.03, 0))
+        judge = lambda tool: random_graphs.run(
+            tool,
+            seed=7,
+            graphs=60 if with_scopes else 40,
+            values=60 if with_scopes else 20,
+            echo=False,
+            with_scopes=with_scopes,
+            least=(0.03, 0),
+        )
         with NaiveTool() as tool:
             failures = judge(tool)
         others = [f for f in failures if f.rule != "description"]
         count.expect(not others, f"{what} accept the naive rewriter", others[:3])
         count.expect(len(others) < len(failures), f"{what} notice that it drops value_info")
-        for defect, rule in [("not idempotent", "twice"), ("greedy exclusion", "exclusion"), ("ignores exclusion", "exclude-all"), ("position dependent", "isomorphic"),
-                             ("wrong wire", "values"), ("wrong weight", "values")]:
+        for defect, rule in [
+            ("not idempotent", "twice"),
+            ("greedy exclusion", "exclusion"),
+            ("ignores exclusion", "exclude-all"),
+            ("position dependent", "isomorphic"),
+            ("wrong wire", "values"),
+            ("wrong weight", "values"),
+        ]:
             with NaiveTool(defect) as tool:
                 failures = judge(tool)
-            count.expect(any(f.rule == rule for f in failures), f"{what} notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
+            count.expect(
+                any(f.rule == rule for f in failures),
+                f"{what} notice: {defect}",
+                f"wanted {rule}, found {sorted({f.rule for f in failures})}",
+            )
 
 
 def test_exclusion(count):
@@ -217,9 +314,13 @@ def test_exclusion(count):
     text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
       g (float[2,2] x) => (float[2,2] y, float[2,2] z) { [k] k = Constant <value = TYPE[2,2] {1, 2, 3, 4}> () [f] z = local.NAME (x) MATMUL }"""
     low = "[x_to_float16] v = Cast <to = 10> (x) [mm] w = MatMul (v, k) [y_to_float32] y = Cast <to = 1> (w)"
-    make = lambda name, dtype, nodes: onnx.parser.parse_model((text + function).replace("NAME", name).replace("TYPE", dtype).replace("MATMUL", nodes))
+    make = lambda name, dtype, nodes: onnx.parser.parse_model(
+        (text + function).replace("NAME", name).replace("TYPE", dtype).replace("MATMUL", nodes)
+    )
     original = make("f", "float", "[mm] y = MatMul (x, k)")
-    some, more = structure.low_nodes_of_each(original, [make("f_low", "float16", low), make("f", "float16", low)], "float16")
+    some, more = structure.low_nodes_of_each(
+        original, [make("f_low", "float16", low), make("f", "float16", low)], "float16"
+    )
     count.expect(some == more and len(some) == 1, "low nodes are counted in one way", f"{some} and {more}")
 
 

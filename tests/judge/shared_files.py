@@ -1,4 +1,5 @@
 """Where the models and data are that judges and benchmarks need and that are not in this repository."""
+
 import os
 import pathlib
 

@@ -26,6 +26,7 @@ Of a model with functions that were inlined, node and tensor are judged by what 
 tool's if its name says so.
 Cast nodes of the original are the user's: they may round, repeat and do nothing; the rules hold for what the tool added.
 """
+
 import argparse
 import base64
 import collections
@@ -37,12 +38,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from judge import isomorphism
-from judge import runtimes
-from judge import scope_rules
-from judge import scopes
+from judge import isomorphism, runtimes, scope_rules, scopes
 from judge.inlining import inlined
-from judge.scopes import LOW_TYPES, TYPED_ATTRIBUTES
+from judge.scopes import TYPED_ATTRIBUTES
 
 DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
@@ -125,7 +123,11 @@ def _type(number):
 
 def _shape(info):
     tensor = info.type.tensor_type
-    return [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim] if tensor.HasField("shape") else None
+    return (
+        [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
+        if tensor.HasField("shape")
+        else None
+    )
 
 
 def _io(original, rewritten, low, keep_io, frozen):
@@ -135,8 +137,13 @@ def _io(original, rewritten, low, keep_io, frozen):
     constants_now = {t.name for t in rewritten.graph.initializer}
     drops_constants = original.ir_version < 4 or frozen
     kept_in = [v for v in original.graph.input if not (drops_constants and v.name in constants)]
-    kept_now = [v for v in rewritten.graph.input if not (drops_constants and (v.name in constants or v.name in constants_now))]
-    for what, before, after in (("input", kept_in, kept_now), ("output", original.graph.output, rewritten.graph.output)):
+    kept_now = [
+        v for v in rewritten.graph.input if not (drops_constants and (v.name in constants or v.name in constants_now))
+    ]
+    for what, before, after in (
+        ("input", kept_in, kept_now),
+        ("output", original.graph.output, rewritten.graph.output),
+    ):
         if [v.name for v in before] != [v.name for v in after]:
             found.append(f"io: {what}s {[v.name for v in before]} became {[v.name for v in after]}")
             continue
@@ -176,7 +183,9 @@ def match(before, after):
                 j = by_output.get(first)
                 if j is not None and first in outputs:
                     k = new.node[j]
-                    took_over = k.op_type == "Cast" and (node.op_type != "Cast" or (k.name != node.name and k.input[0] != node.input[0]))
+                    took_over = k.op_type == "Cast" and (
+                        node.op_type != "Cast" or (k.name != node.name and k.input[0] != node.input[0])
+                    )
                     if took_over and k.input[0] in by_output:
                         j = by_output[k.input[0]]
                 if j is not None and new.node[j].name != node.name:
@@ -189,20 +198,34 @@ def match(before, after):
             old_bodies, new_bodies = dict(scopes.bodies(old.node[i])), dict(scopes.bodies(new.node[j]))
             for name in old_bodies.keys() & new_bodies.keys():
                 old_inner = f"{old_path}{old.node[i].name or old.node[i].op_type}#{i}/{name}/"
-                walk(old_inner, f"{path}{new.node[j].name or new.node[j].op_type}#{j}/{name}/", old_bodies[name], new_bodies[name])
+                walk(
+                    old_inner,
+                    f"{path}{new.node[j].name or new.node[j].op_type}#{j}/{name}/",
+                    old_bodies[name],
+                    new_bodies[name],
+                )
 
     walk("", "", before.graph, after.graph)
     return pairs
 
 
 def _attributes(node, upgraded):
-    return {a.name: a.SerializeToString(deterministic=True) for a in node.attribute if a.name not in TYPED_ATTRIBUTES and a.type not in (a.GRAPH, a.GRAPHS)}
+    return {
+        a.name: a.SerializeToString(deterministic=True)
+        for a in node.attribute
+        if a.name not in TYPED_ATTRIBUTES and a.type not in (a.GRAPH, a.GRAPHS)
+    }
 
 
 def _named_casts(model):
     """{(path, index)} of the casts whose node name is one that the tool gives."""
     name = re.compile(r".*_to_(float16|bfloat16|float32)(_\d+)?$")
-    return {(path, i) for path, graph in scopes.all_graphs(model.graph) for i, n in enumerate(graph.node) if n.op_type == "Cast" and name.match(n.name)}
+    return {
+        (path, i)
+        for path, graph in scopes.all_graphs(model.graph)
+        for i, n in enumerate(graph.node)
+        if n.op_type == "Cast" and name.match(n.name)
+    }
 
 
 def _same_skeleton(original, rewritten, low, frozen):
@@ -210,7 +233,9 @@ def _same_skeleton(original, rewritten, low, frozen):
     if left == right:
         return []
     gone, new = left[1] - right[1], right[1] - left[1]
-    return [f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"]
+    return [
+        f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"
+    ]
 
 
 UNITS = {"LayerNormalization", "RMSNormalization", "GroupNormalization"}
@@ -236,13 +261,30 @@ def _nodes(base, rewritten, typed, upgraded, low):
     for (old_path, path), old, new, home in match(base, rewritten):
         outputs, old_types = {v.name for v in old.output}, old_types_at[old_path]
         giver = {o: j for j, n in enumerate(new.node) for o in n.output if o}
-        home.update({i: giver[units[n.output[0]]] for i, n in enumerate(old.node) if n.output and units.get(n.output[0]) in giver})
+        home.update(
+            {
+                i: giver[units[n.output[0]]]
+                for i, n in enumerate(old.node)
+                if n.output and units.get(n.output[0]) in giver
+            }
+        )
         gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
-        widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and scopes.cast_target(n) == TensorProto.FLOAT}
-        for around in (w for p, w in widened_at.items() if path.startswith(p)):  # what the scopes around it widened is captured
+        widened = {
+            n.output[0]: n.input[0]
+            for j, n in enumerate(new.node)
+            if j not in set(home.values()) and n.op_type == "Cast" and scopes.cast_target(n) == TensorProto.FLOAT
+        }
+        for around in (
+            w for p, w in widened_at.items() if path.startswith(p)
+        ):  # what the scopes around it widened is captured
             widened = {**around, **widened}
         widened_at[path] = widened
-        renamed = {a: b for i, j in home.items() for a, b in zip(old.node[i].output, new.node[j].output) if b in outputs and gone_casts.get(b) == a}
+        renamed = {
+            a: b
+            for i, j in home.items()
+            for a, b in zip(old.node[i].output, new.node[j].output)
+            if b in outputs and gone_casts.get(b) == a
+        }
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
             if i not in home and node.output and node.output[0] in gone:
@@ -253,7 +295,10 @@ def _nodes(base, rewritten, typed, upgraded, low):
                     source = gone_casts[source]
                 source = renamed.get(source, source)
                 source = widened.get(source, source)
-                if types_at[path].get(source) == low and {scopes.cast_target(node), old_types.get(node.input[0])} <= {low, TensorProto.FLOAT}:
+                if types_at[path].get(source) == low and {scopes.cast_target(node), old_types.get(node.input[0])} <= {
+                    low,
+                    TensorProto.FLOAT,
+                }:
                     continue  # low -> float32 -> low is exact, and so is float32 -> float32 of what is low now: its value, or its readers, are low
                 if not upgraded:
                     found.append(f"node: {who} is gone")
@@ -262,8 +307,13 @@ def _nodes(base, rewritten, typed, upgraded, low):
                 continue
             now = new.node[home[i]]
             if node.output and node.output[0] in units:
-                if now.op_type not in UNITS or next((a.i for a in now.attribute if a.name == "stash_type"), 0) != TensorProto.FLOAT:
-                    found.append(f"node: {who} stands for a norm and is {now.op_type}, or has other statistics than float32 ones")
+                if (
+                    now.op_type not in UNITS
+                    or next((a.i for a in now.attribute if a.name == "stash_type"), 0) != TensorProto.FLOAT
+                ):
+                    found.append(
+                        f"node: {who} stands for a norm and is {now.op_type}, or has other statistics than float32 ones"
+                    )
                 continue
             if upgraded:
                 continue
@@ -290,9 +340,18 @@ def _is_low_copy(node, old):
         return False
     for other in old.node:
         for a in other.attribute if other.op_type == "Constant" else ():
-            high = {"value": lambda: onnx.numpy_helper.to_array(a.t), "value_float": lambda: np.float32(a.f), "value_floats": lambda: np.array(a.floats, np.float32)}.get(a.name)
+            high = {
+                "value": lambda: onnx.numpy_helper.to_array(a.t),
+                "value_float": lambda: np.float32(a.f),
+                "value_floats": lambda: np.array(a.floats, np.float32),
+            }.get(a.name)
             high = high and np.asarray(high())
-            if high is not None and high.dtype == np.float32 and high.shape == low.shape and high.astype(low.dtype).tobytes() == low.tobytes():
+            if (
+                high is not None
+                and high.dtype == np.float32
+                and high.shape == low.shape
+                and high.astype(low.dtype).tobytes() == low.tobytes()
+            ):
                 return True
     return False
 
@@ -351,7 +410,11 @@ def _is_sorted(graph):
 
 def _value_names(model):
     for _, graph in scopes.all_graphs(model.graph):
-        yield from {v.name for v in graph.input} | {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+        yield from (
+            {v.name for v in graph.input}
+            | {t.name for t in graph.initializer}
+            | {t.values.name for t in graph.sparse_initializer}
+        )
         for node in graph.node:
             yield from (name for name in node.output if name)
 
@@ -359,7 +422,11 @@ def _value_names(model):
 def _names(original, rewritten):
     before, after = collections.Counter(_value_names(original)), collections.Counter(_value_names(rewritten))
     inlined = bool(original.functions)
-    return [f"name: {name} is defined {n} times" for name, n in after.items() if n > 1 and before[name] < n and not (inlined and before[name])]
+    return [
+        f"name: {name} is defined {n} times"
+        for name, n in after.items()
+        if n > 1 and before[name] < n and not (inlined and before[name])
+    ]
 
 
 def _weights(original, rewritten):
@@ -371,8 +438,15 @@ def _weights(original, rewritten):
         before = {t.name: t for t in old_graph.initializer}
         for tensor in graph.initializer:
             old = before.get(tensor.name)
-            if old is not None and old.data_type == tensor.data_type and old.SerializeToString(deterministic=True) != tensor.SerializeToString(deterministic=True):
-                if list(old.dims) != list(tensor.dims) or onnx.numpy_helper.to_array(old).tobytes() != onnx.numpy_helper.to_array(tensor).tobytes():
+            if (
+                old is not None
+                and old.data_type == tensor.data_type
+                and old.SerializeToString(deterministic=True) != tensor.SerializeToString(deterministic=True)
+            ):
+                if (
+                    list(old.dims) != list(tensor.dims)
+                    or onnx.numpy_helper.to_array(old).tobytes() != onnx.numpy_helper.to_array(tensor).tobytes()
+                ):
                     found.append(f"weight: {path}{tensor.name} has other data under its old name and type")
     return found
 
@@ -382,7 +456,9 @@ def _unread(model):
     found = []
     for _, graph in scopes.all_graphs(model.graph):
         read = {v.name for v in graph.output} | {name for node in graph.node for name in scopes.reads(node)}
-        read |= {p.value for annotation in graph.quantization_annotation for p in annotation.quant_parameter_tensor_names}
+        read |= {
+            p.value for annotation in graph.quantization_annotation for p in annotation.quant_parameter_tensor_names
+        }
         found += [t.name for t in graph.initializer if t.name not in read]
     return found
 
@@ -390,6 +466,7 @@ def _unread(model):
 def load_error(model):
     """None if onnxruntime's CPU provider loads the model, else its message."""
     import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -418,7 +495,10 @@ def low_nodes(original, rewritten, dtype):
     for (old_path, path), old, new, home in match(original, rewritten):
         for i, j in home.items():
             ports = [*zip(old.node[i].input, new.node[j].input), *zip(old.node[i].output, new.node[j].output)]
-            if any(a and old_types[old_path].get(a) == TensorProto.FLOAT and new_types[path].get(b) == DTYPES[dtype] for a, b in ports):
+            if any(
+                a and old_types[old_path].get(a) == TensorProto.FLOAT and new_types[path].get(b) == DTYPES[dtype]
+                for a, b in ports
+            ):
                 lows.add((old_path, i))
     return lows
 
@@ -435,12 +515,21 @@ def _low_inlined(rewritten, dtype):
     lows = set()
     for path, graph, types in scopes.typed_graphs(rewritten, strict=False):
         nodes = [n for n in graph.node if n.op_type not in ("Cast", "Constant")]
-        lows |= {(re.sub(r"#\d+", "", path), i) for i, n in enumerate(nodes) if any(types.get(name) == DTYPES[dtype] for name in [*n.input, *n.output] if name)}
+        lows |= {
+            (re.sub(r"#\d+", "", path), i)
+            for i, n in enumerate(nodes)
+            if any(types.get(name) == DTYPES[dtype] for name in [*n.input, *n.output] if name)
+        }
     return lows
 
 
 def added_casts(original, rewritten):
-    return sum(1 for _, _, new, home in match(original, rewritten) for j, n in enumerate(new.node) if n.op_type == "Cast" and j not in set(home.values()))
+    return sum(
+        1
+        for _, _, new, home in match(original, rewritten)
+        for j, n in enumerate(new.node)
+        if n.op_type == "Cast" and j not in set(home.values())
+    )
 
 
 def main():
@@ -451,7 +540,13 @@ def main():
     parser.add_argument("--keep-io", default="all")
     parser.add_argument("--frozen", action="store_true", help="the rewrite ran under --freeze-initializers")
     arguments = parser.parse_args()
-    found = problems(onnx.load(arguments.original), onnx.load(arguments.rewritten), arguments.dtype, arguments.keep_io, arguments.frozen)
+    found = problems(
+        onnx.load(arguments.original),
+        onnx.load(arguments.rewritten),
+        arguments.dtype,
+        arguments.keep_io,
+        arguments.frozen,
+    )
     for line in found:
         print(line)
     print(f"{int(not found)} passed, {int(bool(found))} failed")

@@ -9,6 +9,7 @@ process), or, when the path names anything else, starts `amp-rewrite` anew for e
 
 A program that dies is an answer too: its exit code is the negative signal number, and the next call starts it again.
 """
+
 import dataclasses
 import json
 import os
@@ -49,7 +50,9 @@ class Tool:
 
     def _spawn(self, arguments):
         try:
-            done = subprocess.run([self.path, *arguments], capture_output=True, text=True, errors="replace", timeout=self.timeout_s)
+            done = subprocess.run(
+                [self.path, *arguments], capture_output=True, text=True, errors="replace", timeout=self.timeout_s
+            )
         except subprocess.TimeoutExpired:
             return Answer(-9, "", f"no answer within {self.timeout_s} s")
         return Answer(done.returncode, done.stdout, done.stderr)
@@ -69,7 +72,11 @@ class Tool:
             self.process.kill() if isinstance(error, TimeoutError) else None
             code = self._stop()
             self.log.seek(0)
-            return Answer(code or -1, "", f"{self.path} stopped answering ({error!r}): {self.log.read()[-2000:].decode(errors='replace')}")
+            return Answer(
+                code or -1,
+                "",
+                f"{self.path} stopped answering ({error!r}): {self.log.read()[-2000:].decode(errors='replace')}",
+            )
 
     def _line(self):
         with selectors.DefaultSelector() as selector:

@@ -5,6 +5,7 @@ A small image classifier of the usual parts: convolutional stem, patches, one tr
 earlier patches, classifier. The attention mask is made as exporters make it, (1 - keep) * lowest float32: in float16 that
 constant is -Inf, 0 * -Inf is NaN, and so is everything after it unless a converter leaves those nodes alone.
 """
+
 import pathlib
 
 import numpy as np
@@ -128,7 +129,7 @@ text = f"""# Written by generate_demo.py; weights are seeded noise.
 >
 demo (float[batch,3,32,32] image) => (float[batch,{CLASSES}] probabilities)
 <
-   {(","+chr(10)+"   ").join(initializers)}
+   {("," + chr(10) + "   ").join(initializers)}
 >
 {{{NODES}}}
 """

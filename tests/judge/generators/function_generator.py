@@ -4,9 +4,9 @@ They have attributes that their nodes refer to (with a default or without, passe
 that a call may skip, several outputs, bodies with captures, other opset imports than the model where no operator of theirs changed in between, and names of
 standard operators. Some have no types of their own and are called on float32, double and float16 values.
 """
+
 import dataclasses
 
-import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper
 
@@ -17,7 +17,10 @@ from judge.generators.scope_generator import PREPARATIONS, SEQ, Scope, add, cont
 DOMAIN = "local"
 NAMES = ["Relu", "Softmax", "Identity", "MatMul", "Conv"]  # of the standard's operators; "Add" makes onnxruntime abort
 OF_ANY_TYPE = ["Relu", "Neg", "Abs", "Exp", "Add", "Mul", "Sub", "Identity", "Max", "MatMul", "Transpose"]
-ATTRIBUTES = {"slope": (AttributeProto.FLOAT, [0.25, 0.5, 1.5]), "kind": (AttributeProto.INT, [TensorProto.FLOAT, TensorProto.FLOAT16])}
+ATTRIBUTES = {
+    "slope": (AttributeProto.FLOAT, [0.25, 0.5, 1.5]),
+    "kind": (AttributeProto.INT, [TensorProto.FLOAT, TensorProto.FLOAT16]),
+}
 
 
 @dataclasses.dataclass
@@ -74,7 +77,9 @@ def Call(b):
         inputs[-1] = ""
     kind = F if function.is_typed or b.smooth else b.random.choice([F, TensorProto.DOUBLE, TensorProto.FLOAT16])
     if kind != F:
-        inputs = [b.node("Cast", [name], [(kind, shape)], to=kind)[0] for name, (_, shape) in zip(inputs, function.inputs)]
+        inputs = [
+            b.node("Cast", [name], [(kind, shape)], to=kind)[0] for name, (_, shape) in zip(inputs, function.inputs)
+        ]
     outputs = [(kind, *rest) if of == F else (of, *rest) for of, *rest in function.outputs]
     names = add(b, function.proto.name, inputs, outputs, domain=DOMAIN)
     for attribute, may_miss in function.has_default.items():
@@ -115,7 +120,14 @@ def define(main):
         if name in [r[0] for r in results] or any(name in v for v in inputs):
             name = scope.node("Identity", [name], [(F, shape)])[0]
         results.append((name, F, shape))
-    return Function(_proto(scope, main, inputs, results), [v[1:3] for v in inputs], [r[1:] for r in results], dict(scope.attributes), is_typed, limit)
+    return Function(
+        _proto(scope, main, inputs, results),
+        [v[1:3] for v in inputs],
+        [r[1:] for r in results],
+        dict(scope.attributes),
+        is_typed,
+        limit,
+    )
 
 
 def _any_type(scope):
@@ -136,8 +148,16 @@ def _proto(scope, main, inputs, results):
     imports = [helper.make_opsetid("", _opset(inner, main))]
     if any(n.domain == DOMAIN for _, g in scopes.all_graphs(inner) for n in g.node):
         imports.append(helper.make_opsetid(DOMAIN, 1))
-    return helper.make_function(DOMAIN, name, [v[0] for v in inputs], [r[0] for r in results], scope.nodes, imports,
-                                sorted(scope.attributes.keys() - defaults), [helper.make_attribute(a, ATTRIBUTES[a][1][0]) for a in sorted(defaults)])
+    return helper.make_function(
+        DOMAIN,
+        name,
+        [v[0] for v in inputs],
+        [r[0] for r in results],
+        scope.nodes,
+        imports,
+        sorted(scope.attributes.keys() - defaults),
+        [helper.make_attribute(a, ATTRIBUTES[a][1][0]) for a in sorted(defaults)],
+    )
 
 
 def _opset(graph, main):

@@ -9,6 +9,7 @@ model in ten also has a constant that is not (`has_extreme_constant(model)`).
 The one invariant that is not obvious: every operator function knows the shapes that it makes, so the generator runs no inference; the judge checks the
 models before it uses them.
 """
+
 import random
 
 import numpy as np
@@ -23,14 +24,27 @@ EXTREMES = [1e-12, 1e9, -3.4e38, 1e-7]
 
 
 # Inputs that a node can do without and give the same shape and type.
-DISPENSABLE = {"Clip": [1, 2], "Conv": [2], "DequantizeLinear": [2], "GRU": [3, 5], "Gemm": [2], "LSTM": [3, 5], "LayerNormalization": [2], "Pad": [2], "QuantizeLinear": [2], "RNN": [3, 5],
-               "Slice": [3, 4]}
+DISPENSABLE = {
+    "Clip": [1, 2],
+    "Conv": [2],
+    "DequantizeLinear": [2],
+    "GRU": [3, 5],
+    "Gemm": [2],
+    "LSTM": [3, 5],
+    "LayerNormalization": [2],
+    "Pad": [2],
+    "QuantizeLinear": [2],
+    "RNN": [3, 5],
+    "Slice": [3, 4],
+}
 ABSENT_INPUT, ABSENT_OUTPUT = 0.25, 0.5  # chances
 
 
 def drop_inputs(op, inputs, source):
     """Leaves some dispensable inputs out; the last ones as empty names, or not at all."""
-    kept = ["" if i in DISPENSABLE.get(op, ()) and source.random() < ABSENT_INPUT else name for i, name in enumerate(inputs)]
+    kept = [
+        "" if i in DISPENSABLE.get(op, ()) and source.random() < ABSENT_INPUT else name for i, name in enumerate(inputs)
+    ]
     while kept and not kept[-1] and source.random() < 0.7:
         kept.pop()
     return kept
@@ -45,7 +59,13 @@ def drop_outputs(nodes, read, opset, source):
         ports = onnx.defs.get_schema(node.op_type, opset, node.domain).outputs
         for i, name in enumerate(node.output):
             optional = i < len(ports) and ports[i].option == onnx.defs.OpSchema.FormalParameterOption.Optional
-            if optional and name and name not in read and source.random() < ABSENT_OUTPUT and sum(map(bool, node.output)) > 1:
+            if (
+                optional
+                and name
+                and name not in read
+                and source.random() < ABSENT_OUTPUT
+                and sum(map(bool, node.output)) > 1
+            ):
                 dropped.add(name)
                 node.output[i] = ""
         while node.output and not node.output[-1] and source.random() < 0.7:
@@ -88,20 +108,34 @@ class Builder:
     def weight(self, shape):
         """A float initializer of this shape; sometimes one that exists already, shared."""
         for tensor in self.constants:
-            if tensor.data_type == F and list(tensor.dims) == list(shape) and self.chance(0.4) and not tensor.name.startswith("scale"):
+            if (
+                tensor.data_type == F
+                and list(tensor.dims) == list(shape)
+                and self.chance(0.4)
+                and not tensor.name.startswith("scale")
+            ):
                 return tensor.name
         if self.extreme and self.chance(0.3):
             return self.constant(np.full(shape, self.random.choice(EXTREMES), np.float32), "extreme")
         low = 1 if self.smooth else -16
         count = int(np.prod(shape))
-        return self.constant(np.array([self.random.randint(low, 16) / 8 for _ in range(count)], np.float32).reshape(shape))
+        return self.constant(
+            np.array([self.random.randint(low, 16) / 8 for _ in range(count)], np.float32).reshape(shape)
+        )
 
     def ints(self, *numbers):
         return self.constant(np.array(numbers, np.int64), "k")
 
     def pick(self, dtype=F, rank=None, nonempty=True, shape=None):
         """(name, dtype, shape) of a value of that kind, made as a new input when there is none."""
-        fits = [v for v in self.values if v[1] == dtype and (rank is None or len(v[2]) == rank) and not (nonempty and 0 in v[2]) and (shape is None or v[2] == shape)]
+        fits = [
+            v
+            for v in self.values
+            if v[1] == dtype
+            and (rank is None or len(v[2]) == rank)
+            and not (nonempty and 0 in v[2])
+            and (shape is None or v[2] == shape)
+        ]
         if fits and (shape is None or self.chance(0.8)):
             # Late values twice as likely, so that chains grow; unread ones first, so that few nodes hang loose.
             loose = [v for v in fits if v[0] not in self.read]
@@ -109,7 +143,12 @@ class Builder:
         elif shape is not None and dtype == F and self.chance(0.6):
             chosen = (self.weight(shape), F, list(shape))
         else:
-            chosen = self.input(dtype, shape if shape is not None else {0: [], 1: [3], 2: [2, 3], 3: [2, 3, 4], 4: [1, 2, 4, 4]}[2 if rank is None else rank])
+            chosen = self.input(
+                dtype,
+                shape
+                if shape is not None
+                else {0: [], 1: [3], 2: [2, 3], 3: [2, 3, 4], 4: [1, 2, 4, 4]}[2 if rank is None else rank],
+            )
         self.read.add(chosen[0])
         return chosen
 
@@ -130,6 +169,7 @@ def unary(op, since=1, **attributes):
     def add(b):
         name, _, shape = b.pick(nonempty=b.chance(0.7))
         b.node(op, [name], [(F, shape)], **attributes)
+
     return since, add
 
 
@@ -139,17 +179,25 @@ def binary(op, since=1, constant=False, dtype=F, result=None, **attributes):
         if dtype != F:
             other = b.pick(dtype, shape=shape)[0]
         else:
-            other = b.weight(shape if b.chance(0.5) else shape[-1:] if shape and shape[-1] else []) if constant or b.chance(0.5) else b.pick(F, shape=shape)[0]
+            other = (
+                b.weight(shape if b.chance(0.5) else shape[-1:] if shape and shape[-1] else [])
+                if constant or b.chance(0.5)
+                else b.pick(F, shape=shape)[0]
+            )
         inputs = [name, other] if constant or b.chance(0.7) or op == "PRelu" else [other, name]
         b.node(op, inputs, [(result or dtype, shape)], **attributes)
+
     return since, add
 
 
 def variadic(op):
     def add(b):
         name, _, shape = b.pick(nonempty=False)
-        others = [b.weight(shape) if b.chance(0.3) else b.pick(F, shape=shape)[0] for _ in range(b.random.randint(0, 2))]
+        others = [
+            b.weight(shape) if b.chance(0.3) else b.pick(F, shape=shape)[0] for _ in range(b.random.randint(0, 2))
+        ]
         b.node(op, [name, *others], [(F, shape)])
+
     return 1, add
 
 
@@ -163,6 +211,7 @@ def reduction(op, input_since):
             b.node(op, [name, b.ints(axis_stated)], [(F, result)], keepdims=keep)
         else:
             b.node(op, [name], [(F, result)], axes=[axis_stated], keepdims=keep)
+
     return 1, add
 
 
@@ -170,16 +219,35 @@ def operator(since=1):
     def mark(function):
         OPERATORS[function.__name__.rstrip("_")] = (since, function)
         return function
+
     return mark
 
 
-OPERATORS = {op: unary(op) for op in "Relu Tanh Sigmoid Abs Neg Exp Sqrt Reciprocal Erf Elu LeakyRelu Selu Softplus Softsign HardSigmoid Floor Ceil Round Sign Identity Sin Cos Log Atan".split()}
-OPERATORS |= {"HardSwish": unary("HardSwish", 14), "Mish": unary("Mish", 18), "Gelu": unary("Gelu", 20), "Celu": unary("Celu", 12), "ThresholdedRelu": unary("ThresholdedRelu", alpha=0.5), "Swish": unary("Swish", 24)}
-OPERATORS |= {op: binary(op) for op in "Add Sub Mul Div PRelu".split()} | {"Pow": binary("Pow", constant=True), "Mod": binary("Mod", fmod=1)}
-OPERATORS |= {op: binary(op, result=B) for op in "Greater Less Equal".split()} | {op: binary(op, 12, result=B) for op in "GreaterOrEqual LessOrEqual".split()}
+OPERATORS = {
+    op: unary(op)
+    for op in "Relu Tanh Sigmoid Abs Neg Exp Sqrt Reciprocal Erf Elu LeakyRelu Selu Softplus Softsign HardSigmoid Floor Ceil Round Sign Identity Sin Cos Log Atan".split()
+}
+OPERATORS |= {
+    "HardSwish": unary("HardSwish", 14),
+    "Mish": unary("Mish", 18),
+    "Gelu": unary("Gelu", 20),
+    "Celu": unary("Celu", 12),
+    "ThresholdedRelu": unary("ThresholdedRelu", alpha=0.5),
+    "Swish": unary("Swish", 24),
+}
+OPERATORS |= {op: binary(op) for op in "Add Sub Mul Div PRelu".split()} | {
+    "Pow": binary("Pow", constant=True),
+    "Mod": binary("Mod", fmod=1),
+}
+OPERATORS |= {op: binary(op, result=B) for op in "Greater Less Equal".split()} | {
+    op: binary(op, 12, result=B) for op in "GreaterOrEqual LessOrEqual".split()
+}
 OPERATORS |= {op: binary(op, dtype=B) for op in "And Or Xor".split()}
 OPERATORS |= {op: variadic(op) for op in "Max Min Sum Mean".split()}
-OPERATORS |= {op: reduction(op, 18) for op in "ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp".split()} | {"ReduceSum": reduction("ReduceSum", 13)}
+OPERATORS |= {
+    op: reduction(op, 18)
+    for op in "ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceSumSquare ReduceLogSumExp".split()
+} | {"ReduceSum": reduction("ReduceSum", 13)}
 
 
 @operator()
@@ -262,7 +330,9 @@ def IntToFloat(b):
 @operator()
 def FloatToInt(b):
     name, _, shape = b.pick()
-    bounded = b.node("Clip", [name, b.constant(np.float32(-4), "limit"), b.constant(np.float32(4), "limit")], [(F, shape)])[0]
+    bounded = b.node(
+        "Clip", [name, b.constant(np.float32(-4), "limit"), b.constant(np.float32(4), "limit")], [(F, shape)]
+    )[0]
     safe = b.node("IsNaN", [bounded], [(B, shape)])[0]
     zero = b.constant(np.zeros(shape, np.float32), "zero")
     real = b.node("Where", [safe, zero, bounded], [(F, shape)])[0]
@@ -502,6 +572,7 @@ def pool(op):
     def add(b):
         name, _, shape = b.pick(rank=4)
         b.node(op, [name], [(F, shape)], kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+
     return 1, add
 
 
@@ -509,17 +580,24 @@ def global_pool(op):
     def add(b):
         name, _, shape = b.pick(rank=4)
         b.node(op, [name], [(F, [*shape[:2], 1, 1])])
+
     return 1, add
 
 
-OPERATORS |= {op: pool(op) for op in ("AveragePool", "MaxPool")} | {op: global_pool(op) for op in ("GlobalAveragePool", "GlobalMaxPool")}
+OPERATORS |= {op: pool(op) for op in ("AveragePool", "MaxPool")} | {
+    op: global_pool(op) for op in ("GlobalAveragePool", "GlobalMaxPool")
+}
 
 
 @operator()
 def BatchNormalization(b):
     name, _, shape = b.pick(rank=4)
     variance = b.constant(np.ones(shape[1], np.float32), "scale")
-    b.node("BatchNormalization", [name, b.weight([shape[1]]), b.weight([shape[1]]), b.weight([shape[1]]), variance], [(F, shape)])
+    b.node(
+        "BatchNormalization",
+        [name, b.weight([shape[1]]), b.weight([shape[1]]), b.weight([shape[1]]), variance],
+        [(F, shape)],
+    )
 
 
 @operator()
@@ -566,7 +644,14 @@ def Resize(b):
     roi = "" if b.opset >= 13 else b.constant(np.array([], np.float32), "scale")
     big = [*shape[:2], shape[2] * 2, shape[3] * 2]
     if np.prod(big) <= 512:
-        b.node("Resize", [name, roi, scales], [(F, big)], mode=b.random.choice(["nearest", "linear"]), coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+        b.node(
+            "Resize",
+            [name, roi, scales],
+            [(F, big)],
+            mode=b.random.choice(["nearest", "linear"]),
+            coordinate_transformation_mode="asymmetric",
+            nearest_mode="floor",
+        )
 
 
 @operator()
@@ -586,16 +671,57 @@ def recurrent(op, gates):
         if b.chance(0.5):
             inputs += ["", "", b.pick(F, shape=[1, batch, hidden])[0]]
         last = (F, [1, batch, hidden])
-        b.node(op, inputs, [(F, [steps, 1, batch, hidden]), last] if b.chance(0.5) else [None, last], hidden_size=hidden)
+        b.node(
+            op, inputs, [(F, [steps, 1, batch, hidden]), last] if b.chance(0.5) else [None, last], hidden_size=hidden
+        )
+
     return 1, add
 
 
 OPERATORS |= {"LSTM": recurrent("LSTM", 4), "GRU": recurrent("GRU", 3), "RNN": recurrent("RNN", 1)}
 
 HEAVY = ["MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Einsum"]
-COMMON = ["Relu", "Add", "Mul", "Sub", "Transpose", "Concat", "Reshape", "Sigmoid", "Softmax", "Exp", "MaxPool", "Identity", "Max", "Tanh"]
-SMOOTH = ["MatMul", "MatMul", "Gemm", "Conv", "Relu", "Transpose", "Concat", "Flatten", "Max", "Min", "MaxPool", "AveragePool", "Identity", "Add", "Split", "Slice", "Tile", "GlobalMaxPool",
-          "GlobalAveragePool", "Sqrt", "Softsign", "Reshape", "Sum"]
+COMMON = [
+    "Relu",
+    "Add",
+    "Mul",
+    "Sub",
+    "Transpose",
+    "Concat",
+    "Reshape",
+    "Sigmoid",
+    "Softmax",
+    "Exp",
+    "MaxPool",
+    "Identity",
+    "Max",
+    "Tanh",
+]
+SMOOTH = [
+    "MatMul",
+    "MatMul",
+    "Gemm",
+    "Conv",
+    "Relu",
+    "Transpose",
+    "Concat",
+    "Flatten",
+    "Max",
+    "Min",
+    "MaxPool",
+    "AveragePool",
+    "Identity",
+    "Add",
+    "Split",
+    "Slice",
+    "Tile",
+    "GlobalMaxPool",
+    "GlobalAveragePool",
+    "Sqrt",
+    "Softsign",
+    "Reshape",
+    "Sum",
+]
 
 
 def generate(seed, smooth=False):
@@ -615,9 +741,15 @@ def generate(seed, smooth=False):
 def _finish(b):
     absent = drop_outputs(b.nodes, b.read, b.opset, b.absence)
     b.values = [v for v in b.values if v[0] not in absent]
-    outputs = [v for v in b.values if v[0] not in b.read and v[1] in (F, I, B) and v[0] not in {i.name for i in b.inputs}]
+    outputs = [
+        v for v in b.values if v[0] not in b.read and v[1] in (F, I, B) and v[0] not in {i.name for i in b.inputs}
+    ]
     made = {name for n in b.nodes for name in n.output if name}
-    outputs += [v for v in b.random.sample(b.values, min(3, len(b.values))) if v not in outputs and v[0] in made and v[1] in (F, I, B) and b.chance(0.5)]
+    outputs += [
+        v
+        for v in b.random.sample(b.values, min(3, len(b.values)))
+        if v not in outputs and v[0] in made and v[1] in (F, I, B) and b.chance(0.5)
+    ]
     if not b.smooth and len(outputs) > 3 and b.chance(0.5):
         outputs = b.random.sample(outputs, len(outputs) - 1)  # a node that nothing reads
     infos = [helper.make_tensor_value_info(*v) for v in outputs]
@@ -634,7 +766,9 @@ def _finish(b):
     graph = helper.make_graph(b.nodes, "random", inputs, infos, b.constants)
     if b.chance(0.15):
         _shuffle(graph, b.random)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", b.opset)], ir_version=ir, producer_name="graph_generator")
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", b.opset)], ir_version=ir, producer_name="graph_generator"
+    )
 
 
 def _shuffle(graph, source):

@@ -12,14 +12,14 @@ Scan has axes and directions. sequence_generator.py adds sequences and optionals
 The one invariant that is not obvious: every shape is known while building, except the length of what a loop with an unknown trip count collects; such a
 value (`dynamic`) only goes to a graph output.
 """
+
 import random
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from judge.generators import graph_generator
-from judge.generators.graph_generator import B, COMMON, EXTREMES, F, HEAVY, I, OPERATORS, SMOOTH, Builder
+from judge.generators.graph_generator import COMMON, EXTREMES, HEAVY, OPERATORS, SMOOTH, B, Builder, F, I
 
 SEQ, OPT = "sequence", "optional"  # of float tensors; a value is then (name, kind, shape of its elements, sure length)
 OPSETS = [11, 13, 16, 17, 18, 20, 21, 22, 24]
@@ -29,13 +29,26 @@ CONTROL = {}
 # Scope.implied() makes these.
 REPLACED = {"Constant", "ConstantOfShape"}
 # They skip inputs or outputs, or are functions: onnxruntime does not inline those from the body of a SequenceMap, which is a function itself.
-NOT_MAPPED = {"Clip", "FloatToInt", "LSTM", "GRU", "RNN", "Resize", "LayerNormalization", "Mish", "Swish", "HardSwish", "GroupNormalization"}
+NOT_MAPPED = {
+    "Clip",
+    "FloatToInt",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "Resize",
+    "LayerNormalization",
+    "Mish",
+    "Swish",
+    "HardSwish",
+    "GroupNormalization",
+}
 
 
 def control(since=1):
     def mark(function):
         CONTROL[function.__name__] = since, function
         return function
+
     return mark
 
 
@@ -52,7 +65,13 @@ class Scope(Builder):
     def __init__(self, outer, is_function=False):
         self.outer, self.is_function = None if is_function else outer, is_function
         self.root = outer.root
-        self.random, self.smooth, self.opset, self.extreme, self.twins = outer.random, outer.smooth, outer.opset, outer.extreme, outer.twins
+        self.random, self.smooth, self.opset, self.extreme, self.twins = (
+            outer.random,
+            outer.smooth,
+            outer.opset,
+            outer.extreme,
+            outer.twins,
+        )
         self.absence = outer.absence
         self.depth = 1 if is_function else outer.depth + 1
         self.values = [] if is_function else list(outer.values)
@@ -79,7 +98,9 @@ class Scope(Builder):
         """What pick() makes when nothing fits: a graph input that this scope captures; in a function, a constant."""
         if self.function:
             count = int(np.prod(shape))
-            data = np.resize(np.array([0.5, 1.5, 1.0], np.float32) if dtype == F else np.array([1, 0, 2]), count).reshape(shape)
+            data = np.resize(
+                np.array([0.5, 1.5, 1.0], np.float32) if dtype == F else np.array([1, 0, 2]), count
+            ).reshape(shape)
             value = self.constant(data.astype(graph_generator.NUMPY[dtype])), dtype, list(shape)
         else:
             value = self.root.input(dtype, shape)
@@ -114,7 +135,11 @@ class Scope(Builder):
         if self.chance(0.15) and (name := self.implied(shape)):
             return name
         for scope in self.chain()[1:]:
-            fits = [t.name for t in scope.constants if t.data_type == F and list(t.dims) == list(shape) and "scale" not in t.name]
+            fits = [
+                t.name
+                for t in scope.constants
+                if t.data_type == F and list(t.dims) == list(shape) and "scale" not in t.name
+            ]
             if fits and self.chance(0.3):
                 return self.random.choice(fits)
         if self.extreme and self.chance(0.2):
@@ -156,8 +181,12 @@ class Scope(Builder):
         source = self.pick(F, shape=shape, nonempty=False)[0]
         if how == "captured":
             return self.node("Identity", [source], [(F, shape)])[0]
-        op = self.random.choice(["Relu", "Add", "Sqrt", "Max"] if self.smooth else ["Relu", "Add", "Exp", "Sigmoid", "Sub", "Mul", "Max"])
-        inputs = [source, self.pick(F, shape=shape, nonempty=False)[0]] if op in ("Add", "Sub", "Mul", "Max") else [source]
+        op = self.random.choice(
+            ["Relu", "Add", "Sqrt", "Max"] if self.smooth else ["Relu", "Add", "Exp", "Sigmoid", "Sub", "Mul", "Max"]
+        )
+        inputs = (
+            [source, self.pick(F, shape=shape, nonempty=False)[0]] if op in ("Add", "Sub", "Mul", "Max") else [source]
+        )
         return self.node(op, inputs, [(F, shape)])[0]
 
     def results(self, kinds, passed=()):
@@ -181,9 +210,19 @@ class Scope(Builder):
 
     def computed(self, outputs):
         """Outputs that no Identity gives and no input is: onnxruntime's Scan leaves those unfilled."""
-        passed = {v[0] for v in self.inputs} | {name for n in self.nodes if n.op_type == "Identity" for name in n.output}
-        return [(self.node("Add", [name, self.local(np.ones(shape, graph_generator.NUMPY[kind]))], [(kind, shape)])[0] if name in passed else name, kind, shape)
-                for name, kind, shape in outputs]
+        passed = {v[0] for v in self.inputs} | {
+            name for n in self.nodes if n.op_type == "Identity" for name in n.output
+        }
+        return [
+            (
+                self.node("Add", [name, self.local(np.ones(shape, graph_generator.NUMPY[kind]))], [(kind, shape)])[0]
+                if name in passed
+                else name,
+                kind,
+                shape,
+            )
+            for name, kind, shape in outputs
+        ]
 
     def container(self, kind, shape):
         """A sequence or an optional that this scope defines."""
@@ -221,7 +260,11 @@ class Main(Scope):
 
 
 def usable(b):
-    return [op for op, (since, _) in OPERATORS.items() if since <= b.opset and op not in REPLACED and not (b.is_mapped and op in NOT_MAPPED)]
+    return [
+        op
+        for op, (since, _) in OPERATORS.items()
+        if since <= b.opset and op not in REPLACED and not (b.is_mapped and op in NOT_MAPPED)
+    ]
 
 
 def usable_controls(b):
@@ -287,7 +330,11 @@ def add(b, op, inputs, kinds, **attributes):
     """A node whose outputs may be sequences; returns the names."""
     names = [b.fresh("v") for _ in kinds]
     b.values += [(name, *kind) for name, kind in zip(names, kinds)]
-    b.nodes.append(helper.make_node(op, inputs, names, name=b.random.choices([f"n{len(b.nodes)}_{op.lower()}", ""], [8, 2])[0], **attributes))
+    b.nodes.append(
+        helper.make_node(
+            op, inputs, names, name=b.random.choices([f"n{len(b.nodes)}_{op.lower()}", ""], [8, 2])[0], **attributes
+        )
+    )
     return names
 
 
@@ -299,7 +346,11 @@ def loop_states(b, body, most, nonempty=False):
         if sequences and b.chance(0.4):
             old, kind, shape = b.random.choice(sequences)[:3]
             element = b.pick(F, shape=shape, nonempty=False)[0]
-            name = add(b, *b.random.choice([("SequenceConstruct", [element]), ("SequenceInsert", [old, element])]), [(SEQ, shape, 1)])[0]
+            name = add(
+                b,
+                *b.random.choice([("SequenceConstruct", [element]), ("SequenceInsert", [old, element])]),
+                [(SEQ, shape, 1)],
+            )[0]
             b.values.pop()  # read by the loop alone: onnxruntime moves a loop's sequences away
         elif b.chance(0.1):
             name, kind, shape = b.pick(I, shape=[])
@@ -342,12 +393,20 @@ def Loop(b):
     elif how == "true" and b.chance(0.5) and not body.function:
         again = body.local(np.array(True), "k")
     else:
-        again = body.result(B, [], [go]) if how == "input" and b.chance(0.2) else go[0] if b.chance(0.3) else body.node("Identity", [go[0]], [(B, [])])[0]
+        again = (
+            body.result(B, [], [go])
+            if how == "input" and b.chance(0.2)
+            else go[0]
+            if b.chance(0.3)
+            else body.node("Identity", [go[0]], [(B, [])])[0]
+        )
     results = next_states(b, body, states)
     stacked = collected(b, body, states)
     outputs = body.once_each([(again, B, []), *results, *((name, F, shape) for name, shape in stacked)])
     limit = b.constant(np.array(trips), "k") if trips is not None else b.input(I, [])[0]
-    start = {"": "", "computed": "", "true": b.constant(np.array(True), "k")}.get(how) if how != "input" else condition(b)
+    start = (
+        {"": "", "computed": "", "true": b.constant(np.array(True), "k")}.get(how) if how != "input" else condition(b)
+    )
     known = trips if how in ("", "true") and _keeps(body, again, go[0]) else None
     states_out = [(s[1], s[2], 0)[: 2 if s[1] in (F, I, B) else 3] for s in states]
     _add_loop(b, "Loop", [limit, start, *starts], states_out, stacked, known, body=body.graph("body", outputs))
@@ -362,13 +421,17 @@ def _keeps(body, again, go):
 def _add_loop(b, op, inputs, states, stacked, length, axes=None, **attributes):
     names = [b.fresh("v") for _ in [*states, *stacked]]
     b.values += [(name, *kind) for name, kind in zip(names, states)]
-    for k, (name, (_, shape)) in enumerate(zip(names[len(states):], stacked)):
+    for k, (name, (_, shape)) in enumerate(zip(names[len(states) :], stacked)):
         axis = axes[k] if axes else 0
         if length is not None:
             b.values.append((name, F, [*shape[:axis], length, *shape[axis:]]))
         elif b is b.root:
             b.dynamic.append((name, F, [None, *shape]))
-    b.nodes.append(helper.make_node(op, inputs, names, name=b.random.choices([f"n{len(b.nodes)}_{op.lower()}", ""], [8, 2])[0], **attributes))
+    b.nodes.append(
+        helper.make_node(
+            op, inputs, names, name=b.random.choices([f"n{len(b.nodes)}_{op.lower()}", ""], [8, 2])[0], **attributes
+        )
+    )
 
 
 @control()
@@ -405,7 +468,17 @@ def Scan(b):
     if stacked and b.chance(0.4):
         attributes["scan_output_directions"] = [b.random.randint(0, 1) for _ in stacked]
     outputs = body.computed(body.once_each([*results, *((name, F, shape) for name, shape in stacked)]))
-    _add_loop(b, "Scan", [*starts, *(s[0] for s in sources)], [s[1:3] for s in states], stacked, length, out_axes, body=body.graph("body", outputs), **attributes)
+    _add_loop(
+        b,
+        "Scan",
+        [*starts, *(s[0] for s in sources)],
+        [s[1:3] for s in states],
+        stacked,
+        length,
+        out_axes,
+        body=body.graph("body", outputs),
+        **attributes,
+    )
 
 
 def generate(seed, smooth=False):
@@ -434,13 +507,21 @@ def _finish(b):
     infos = [type_of(v) for v in outputs]
     inputs = [type_of(v) for v in b.inputs]
     if b.constants and b.chance(0.2):
-        inputs += [helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in b.constants if b.chance(0.2)]
+        inputs += [
+            helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in b.constants if b.chance(0.2)
+        ]
     graph = helper.make_graph(b.nodes, "random", inputs, infos, b.constants)
     if b.chance(0.1) and not b.functions:  # where calls are, more than one stable order is right
         graph_generator._shuffle(graph, b.random)
     imports = [helper.make_opsetid("", b.opset), *([helper.make_opsetid("local", 1)] if b.functions else [])]
     ir = max(helper.find_min_ir_version_for([helper.make_opsetid("", b.opset)]), 8 if b.functions else 6)
-    model = helper.make_model(graph, opset_imports=imports, ir_version=ir, producer_name="scope_generator", functions=[f.proto for f in b.functions])
+    model = helper.make_model(
+        graph,
+        opset_imports=imports,
+        ir_version=ir,
+        producer_name="scope_generator",
+        functions=[f.proto for f in b.functions],
+    )
     return model, _feeds(b), b.extreme
 
 
@@ -454,4 +535,8 @@ def _feeds(b):
             return np.asarray(source.integers(0, 4, shape), np.int64)
         array = source.uniform(-1, 1, shape).astype(np.float32)
         return np.abs(array) + np.float32(0.5) if b.smooth else array
-    return {name: [one(F, shape) for _ in range(length)] if kind == SEQ else one(F if kind == OPT else kind, shape) for name, kind, shape, length in b.inputs}
+
+    return {
+        name: [one(F, shape) for _ in range(length)] if kind == SEQ else one(F if kind == OPT else kind, shape)
+        for name, kind, shape, length in b.inputs
+    }

@@ -2,6 +2,7 @@
 
 All elements of a sequence have one shape, and a sequence's entry in `values` says how many elements it has at least: positions are drawn below that.
 """
+
 import numpy as np
 from onnx import TensorProto, helper
 
@@ -21,7 +22,10 @@ def choose(b, kind, least=0):
 
 def construct(b):
     shape = shape_of_some(b)
-    names = [b.weight(shape) if b.chance(0.2) else b.pick(F, shape=shape, nonempty=False)[0] for _ in range(b.random.randint(1, 3))]
+    names = [
+        b.weight(shape) if b.chance(0.2) else b.pick(F, shape=shape, nonempty=False)[0]
+        for _ in range(b.random.randint(1, 3))
+    ]
     add(b, "SequenceConstruct", names, [(SEQ, shape, len(names))])
     return b.values[-1]
 
@@ -40,7 +44,9 @@ def SequenceConstruct(b):
 def SequenceInsert(b):
     name, _, shape, length = choose(b, SEQ)
     element = b.pick(F, shape=shape, nonempty=False)[0]
-    inputs = [name, element, b.constant(np.array(b.random.randint(0, length)), "k")] if b.chance(0.4) else [name, element]
+    inputs = (
+        [name, element, b.constant(np.array(b.random.randint(0, length)), "k")] if b.chance(0.4) else [name, element]
+    )
     add(b, "SequenceInsert", inputs, [(SEQ, shape, length + 1)])
 
 
@@ -76,7 +82,11 @@ def SplitToSequence(b):
     if b.chance(0.5):
         inputs, element = [name], [1 if i == axis else d for i, d in enumerate(shape) if keep or i != axis]
     else:
-        inputs, element, keep = [name, b.constant(np.array(1), "k")], [1 if i == axis else d for i, d in enumerate(shape)], 1
+        inputs, element, keep = (
+            [name, b.constant(np.array(1), "k")],
+            [1 if i == axis else d for i, d in enumerate(shape)],
+            1,
+        )
     add(b, "SplitToSequence", inputs, [(SEQ, element, shape[axis])], axis=axis, keepdims=keep)
 
 
@@ -84,7 +94,11 @@ def SplitToSequence(b):
 def ConcatFromSequence(b):
     """Where the number of elements is sure only; else one is taken."""
     name, _, shape, length = choose(b, SEQ, 1)
-    fresh = b.node("SequenceConstruct", [b.node("SequenceAt", [name, position(b, length)], [(F, shape)])[0], b.pick(F, shape=shape, nonempty=False)[0]], [(None, [])])[0]
+    fresh = b.node(
+        "SequenceConstruct",
+        [b.node("SequenceAt", [name, position(b, length)], [(F, shape)])[0], b.pick(F, shape=shape, nonempty=False)[0]],
+        [(None, [])],
+    )[0]
     b.values = [v for v in b.values if v[0] != fresh]
     if shape and b.chance(0.6):
         b.node("ConcatFromSequence", [fresh], [(F, [2 * shape[0], *shape[1:]])], axis=0)
@@ -149,7 +163,13 @@ def OptionalIf(b):
         taken = yes.node("Relu", [taken], [(F, shape)])[0]
     fill(no, b.random.choice([0, 2]))
     other = no.result(F, shape)
-    b.node("If", [given], [(F, shape)], then_branch=yes.graph("then", [(taken, F, shape)]), else_branch=no.graph("else", [(other, F, shape)]))
+    b.node(
+        "If",
+        [given],
+        [(F, shape)],
+        then_branch=yes.graph("then", [(taken, F, shape)]),
+        else_branch=no.graph("else", [(other, F, shape)]),
+    )
 
 
 def sequence_inputs(b):

@@ -44,8 +44,11 @@ def graph_model(graph, opset):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version(opset))
     if model.ir_version < 4:  # there, every initializer is an input too
         listed = {i.name for i in graph.input}
-        model.graph.input.extend(helper.make_tensor_value_info(t.name, t.data_type, t.dims)
-                                 for t in graph.initializer if t.name not in listed)
+        model.graph.input.extend(
+            helper.make_tensor_value_info(t.name, t.data_type, t.dims)
+            for t in graph.initializer
+            if t.name not in listed
+        )
     return model
 
 
@@ -53,8 +56,10 @@ def run(model, arrays):
     """What the model gives; what it is given where nothing runs it (some forms have to be refused only)."""
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    for run in (lambda: ort.InferenceSession(model.SerializeToString(), options).run(None, arrays),
-                lambda: ReferenceEvaluator(model).run(None, arrays)):
+    for run in (
+        lambda: ort.InferenceSession(model.SerializeToString(), options).run(None, arrays),
+        lambda: ReferenceEvaluator(model).run(None, arrays),
+    ):
         try:
             return run()
         except Exception:  # no kernel: the next one, or what is declared below
@@ -76,8 +81,24 @@ def declare_outputs(model, arrays, ran):
         tensor.shape.CopyFrom(info("", F, [f"o{i}_{k}" for k in range(ran[i].ndim)]).type.tensor_type.shape)
 
 
-def one(name, op, opset, inputs, *, outputs=1, constants=(), shapes="static", unread=(), tolerance=0, reach=None, why="",
-        wanted=None, unsettled=None, is_checked=True, **attributes):
+def one(
+    name,
+    op,
+    opset,
+    inputs,
+    *,
+    outputs=1,
+    constants=(),
+    shapes="static",
+    unread=(),
+    tolerance=0,
+    reach=None,
+    why="",
+    wanted=None,
+    unsettled=None,
+    is_checked=True,
+    **attributes,
+):
     """A model of one node. `inputs` are arrays (None: absent); those whose index is in `constants` are initializers.
 
     shapes: "static", "symbolic", or "unknown": no rank is known of the node's first input. `unread` outputs are the
@@ -110,15 +131,63 @@ def one(name, op, opset, inputs, *, outputs=1, constants=(), shapes="static", un
 
 def element_wise():
     positive = np.abs(f32(2, 3)) + 0.5
-    for op in ("Abs", "Ceil", "Cos", "Elu", "Exp", "Floor", "HardSigmoid", "Identity", "LeakyRelu", "Log", "Neg", "Not",
-               "Reciprocal", "Relu", "Selu", "Sigmoid", "Sin", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh", "Acos",
-               "Asin", "Atan"):
+    for op in (
+        "Abs",
+        "Ceil",
+        "Cos",
+        "Elu",
+        "Exp",
+        "Floor",
+        "HardSigmoid",
+        "Identity",
+        "LeakyRelu",
+        "Log",
+        "Neg",
+        "Not",
+        "Reciprocal",
+        "Relu",
+        "Selu",
+        "Sigmoid",
+        "Sin",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Tan",
+        "Tanh",
+        "Acos",
+        "Asin",
+        "Atan",
+    ):
         x = np.array([True, False]) if op == "Not" else np.tanh(positive) if op in ("Acos", "Asin") else positive
         yield one("types only", op, 7, [x])
-    for op, opset in (("Sinh", 9), ("Cosh", 9), ("Asinh", 9), ("Atanh", 9), ("Acosh", 9), ("Sign", 9), ("Erf", 9),
-                      ("IsNaN", 9), ("IsInf", 10), ("Round", 11), ("ThresholdedRelu", 10), ("HardSwish", 14),
-                      ("Mish", 18), ("Shrink", 9), ("Det", 11), ("NonZero", 9), ("Celu", 12)):
-        x = f32(3, 3) if op == "Det" else np.tanh(positive) if op == "Atanh" else positive + 1 if op == "Acosh" else positive
+    for op, opset in (
+        ("Sinh", 9),
+        ("Cosh", 9),
+        ("Asinh", 9),
+        ("Atanh", 9),
+        ("Acosh", 9),
+        ("Sign", 9),
+        ("Erf", 9),
+        ("IsNaN", 9),
+        ("IsInf", 10),
+        ("Round", 11),
+        ("ThresholdedRelu", 10),
+        ("HardSwish", 14),
+        ("Mish", 18),
+        ("Shrink", 9),
+        ("Det", 11),
+        ("NonZero", 9),
+        ("Celu", 12),
+    ):
+        x = (
+            f32(3, 3)
+            if op == "Det"
+            else np.tanh(positive)
+            if op == "Atanh"
+            else positive + 1
+            if op == "Acosh"
+            else positive
+        )
         yield one("types only", op, opset, [x])
     for op in ("Add", "Sub", "Mul", "Div", "Pow", "Sum", "Max", "Min", "Mean", "Less", "Greater", "PRelu"):
         opset = 8 if op in ("Sum", "Max", "Min", "Mean") else 9 if op in ("Less", "Greater") else 7
@@ -148,23 +217,77 @@ def layers():
     yield one("p 1", "LpPool", 7, [x4], kernel_shape=[2, 2], p=1)
     yield one("p 2 pads", "LpPool", 11, [x4], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2])
     for include in (0, 1):
-        yield one(f"pads include {include}", "AveragePool", 7, [x4], tolerance=KERNEL, kernel_shape=[3, 3], pads=[1, 1, 1, 1],
-                  count_include_pad=include, strides=[2, 2])
-        yield one(f"ceil include {include}", "AveragePool", 10, [f32(1, 2, 7, 8)], tolerance=KERNEL, kernel_shape=[3, 3],
-                  pads=[1, 1, 1, 1], count_include_pad=include, strides=[2, 2], ceil_mode=1)
-    yield one("same", "AveragePool", 11, [x4], tolerance=KERNEL, kernel_shape=[3, 3], auto_pad="SAME_LOWER", strides=[2, 2])
+        yield one(
+            f"pads include {include}",
+            "AveragePool",
+            7,
+            [x4],
+            tolerance=KERNEL,
+            kernel_shape=[3, 3],
+            pads=[1, 1, 1, 1],
+            count_include_pad=include,
+            strides=[2, 2],
+        )
+        yield one(
+            f"ceil include {include}",
+            "AveragePool",
+            10,
+            [f32(1, 2, 7, 8)],
+            tolerance=KERNEL,
+            kernel_shape=[3, 3],
+            pads=[1, 1, 1, 1],
+            count_include_pad=include,
+            strides=[2, 2],
+            ceil_mode=1,
+        )
+    yield one(
+        "same", "AveragePool", 11, [x4], tolerance=KERNEL, kernel_shape=[3, 3], auto_pad="SAME_LOWER", strides=[2, 2]
+    )
     yield one("plain", "MaxPool", 7, [x4], kernel_shape=[2, 2], strides=[2, 2])
     yield one("indices", "MaxPool", 8, [x4], kernel_shape=[2, 2], strides=[2, 2], outputs=2)
     yield one("ceil", "MaxPool", 10, [f32(1, 2, 7, 8)], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
     ceil = {"kernel_shape": [2, 2], "strides": [2, 2], "ceil_mode": 1}
-    for op, opset, pads in (("MaxPool", 11, [1, 1, 1, 1]), ("AveragePool", 11, [1, 1, 1, 1]), ("LpPool", 18, [1, 1, 1, 1])):
-        yield one("ceil, no window starts in the padding", op, opset, [f32(1, 2, 6, 6)], pads=pads, tolerance=KERNEL, **ceil)
-        yield one("ceil, a window starts in the padding", op, opset, [f32(1, 2, 5, 5)], pads=[1, 1, 1, 1], reach=21,
-                  why="window may start in the padding", **ceil)
-        yield one("ceil, a window might", op, opset, [f32(1, 2, 6, 6)], pads=[1, 1, 1, 1], shapes="symbolic", reach=21,
-                  why="window may start in the padding", **ceil)
-        yield one("ceil, no window ever", op, opset, [f32(1, 2, 6, 6)], pads=[1, 1, 1, 1], shapes="symbolic",
-                  kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, tolerance=KERNEL)
+    for op, opset, pads in (
+        ("MaxPool", 11, [1, 1, 1, 1]),
+        ("AveragePool", 11, [1, 1, 1, 1]),
+        ("LpPool", 18, [1, 1, 1, 1]),
+    ):
+        yield one(
+            "ceil, no window starts in the padding", op, opset, [f32(1, 2, 6, 6)], pads=pads, tolerance=KERNEL, **ceil
+        )
+        yield one(
+            "ceil, a window starts in the padding",
+            op,
+            opset,
+            [f32(1, 2, 5, 5)],
+            pads=[1, 1, 1, 1],
+            reach=21,
+            why="window may start in the padding",
+            **ceil,
+        )
+        yield one(
+            "ceil, a window might",
+            op,
+            opset,
+            [f32(1, 2, 6, 6)],
+            pads=[1, 1, 1, 1],
+            shapes="symbolic",
+            reach=21,
+            why="window may start in the padding",
+            **ceil,
+        )
+        yield one(
+            "ceil, no window ever",
+            op,
+            opset,
+            [f32(1, 2, 6, 6)],
+            pads=[1, 1, 1, 1],
+            shapes="symbolic",
+            kernel_shape=[3, 3],
+            strides=[2, 2],
+            ceil_mode=1,
+            tolerance=KERNEL,
+        )
     norm = [x4, f32(4), f32(4), f32(4), np.abs(f32(4)) + 0.1]
     for opset in (7, 8, 9, 14):
         yield one("inference", "BatchNormalization", opset, norm, constants=(1, 2, 3, 4), epsilon=1e-3)
@@ -173,18 +296,60 @@ def layers():
         statistics = [f32(*shape[1:]) for _ in range(3)] + [np.abs(f32(*shape[1:])) + 0.1]
         for shapes in ("static", "symbolic", "unknown"):
             constants = () if shapes == "static" else (1, 2, 3, 4)
-            yield one(f"statistics per element {shape}, {shapes}", "BatchNormalization", 7, [f32(*shape)] + statistics,
-                      spatial=0, shapes=shapes, constants=constants, epsilon=1e-3)
-        yield one(f"shape of statistics is not known {shape}", "BatchNormalization", 7, [f32(*shape)] + statistics, spatial=0,
-                  shapes="symbolic", reach=8, why="shape of its statistics per element")
-    yield one("training per element is refused", "BatchNormalization", 7, [f32(2, 3)] + [f32(3)] * 4, spatial=0, outputs=5,
-              reach=8, why="training form with statistics per element")
+            yield one(
+                f"statistics per element {shape}, {shapes}",
+                "BatchNormalization",
+                7,
+                [f32(*shape)] + statistics,
+                spatial=0,
+                shapes=shapes,
+                constants=constants,
+                epsilon=1e-3,
+            )
+        yield one(
+            f"shape of statistics is not known {shape}",
+            "BatchNormalization",
+            7,
+            [f32(*shape)] + statistics,
+            spatial=0,
+            shapes="symbolic",
+            reach=8,
+            why="shape of its statistics per element",
+        )
+    yield one(
+        "training per element is refused",
+        "BatchNormalization",
+        7,
+        [f32(2, 3)] + [f32(3)] * 4,
+        spatial=0,
+        outputs=5,
+        reach=8,
+        why="training form with statistics per element",
+    )
     for opset in (7, 8, 9, 13):
-        yield one("training", "BatchNormalization", opset, norm, outputs=5, unread=(3, 4), momentum=0.7, tolerance=KERNEL)
-        yield one("training, constants", "BatchNormalization", opset, norm, outputs=5, unread=(1, 2, 3, 4),
-                  constants=(1, 2, 3, 4), epsilon=1e-2, tolerance=KERNEL)
-        yield one("saved statistics are refused", "BatchNormalization", opset, norm, outputs=5, reach=13,
-                  why="saved statistics are read")
+        yield one(
+            "training", "BatchNormalization", opset, norm, outputs=5, unread=(3, 4), momentum=0.7, tolerance=KERNEL
+        )
+        yield one(
+            "training, constants",
+            "BatchNormalization",
+            opset,
+            norm,
+            outputs=5,
+            unread=(1, 2, 3, 4),
+            constants=(1, 2, 3, 4),
+            epsilon=1e-2,
+            tolerance=KERNEL,
+        )
+        yield one(
+            "saved statistics are refused",
+            "BatchNormalization",
+            opset,
+            norm,
+            outputs=5,
+            reach=13,
+            why="saved statistics are read",
+        )
     yield one("training", "BatchNormalization", 14, norm, outputs=3, training_mode=1)
     yield from group_normalization()
     yield from transposed_convolutions()
@@ -197,8 +362,15 @@ def layers():
     for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
         weights = [f32(1, gates * 5, 3), f32(1, gates * 5, 5)]
         yield one("plain", op, 7, [f32(4, 2, 3)] + weights, constants=(1, 2), hidden_size=5, outputs=2)
-        yield one("lengths", op, 7, [f32(4, 2, 3)] + weights + [f32(1, gates * 10), np.array([3, 4], np.int32)],
-                  constants=(1, 2, 3), hidden_size=5, outputs=["y0", "y1"])
+        yield one(
+            "lengths",
+            op,
+            7,
+            [f32(4, 2, 3)] + weights + [f32(1, gates * 10), np.array([3, 4], np.int32)],
+            constants=(1, 2, 3),
+            hidden_size=5,
+            outputs=["y0", "y1"],
+        )
     for opset in (7, 10):
         yield one("default", "Dropout", opset, [x4])
         yield one("ratio", "Dropout", opset, [x4], ratio=0.25)
@@ -222,14 +394,39 @@ def group_normalization():
         inputs = [f32(*shape), f32(groups), f32(groups)]
         for shapes in ("static", "symbolic", "unknown"):
             for constants in ((), (1, 2)):
-                yield one(f"{groups} groups of {shape}, {shapes}", "GroupNormalization", 18, inputs, num_groups=groups,
-                          shapes=shapes, constants=constants, epsilon=1e-3, tolerance=1e-5, is_checked=False)
+                yield one(
+                    f"{groups} groups of {shape}, {shapes}",
+                    "GroupNormalization",
+                    18,
+                    inputs,
+                    num_groups=groups,
+                    shapes=shapes,
+                    constants=constants,
+                    epsilon=1e-3,
+                    tolerance=1e-5,
+                    is_checked=False,
+                )
     for kind in (np.float16, np.float64):
         inputs = [f32(*shape).astype(kind) for shape in ([2, 4, 3], [2], [2])]
-        yield one(f"{kind.__name__}", "GroupNormalization", 18, inputs, num_groups=2, is_checked=False,
-                  tolerance=2e-2 if kind == np.float16 else 1e-12)
-    yield one("groups that do not divide", "GroupNormalization", 18, [f32(1, 5, 2), f32(2), f32(2)], num_groups=2, reach=20,
-              why="groups do not divide", is_checked=False)
+        yield one(
+            f"{kind.__name__}",
+            "GroupNormalization",
+            18,
+            inputs,
+            num_groups=2,
+            is_checked=False,
+            tolerance=2e-2 if kind == np.float16 else 1e-12,
+        )
+    yield one(
+        "groups that do not divide",
+        "GroupNormalization",
+        18,
+        [f32(1, 5, 2), f32(2), f32(2)],
+        num_groups=2,
+        reach=20,
+        why="groups do not divide",
+        is_checked=False,
+    )
 
 
 def transposed_convolutions():
@@ -238,11 +435,31 @@ def transposed_convolutions():
     for output_shape in ([9, 11], [8, 10], [8, 11]):
         for auto_pad in (None, "NOTSET", "SAME_UPPER", "SAME_LOWER"):
             extra = {} if auto_pad is None else {"auto_pad": auto_pad}
-            yield one(f"output shape {output_shape} {auto_pad}", "ConvTranspose", 7, [x, w], constants=(1,), strides=[2, 2],
-                      output_shape=output_shape, **extra)
-    yield one("output shape, dilations", "ConvTranspose", 7, [x, w], constants=(1,), strides=[2, 3], dilations=[2, 1],
-              output_padding=[1, 0], kernel_shape=[3, 3], output_shape=[10, 12])
-    yield one("output shape, one axis", "ConvTranspose", 10, [f32(1, 2, 4), f32(2, 3, 2)], strides=[2], output_shape=[7])
+            yield one(
+                f"output shape {output_shape} {auto_pad}",
+                "ConvTranspose",
+                7,
+                [x, w],
+                constants=(1,),
+                strides=[2, 2],
+                output_shape=output_shape,
+                **extra,
+            )
+    yield one(
+        "output shape, dilations",
+        "ConvTranspose",
+        7,
+        [x, w],
+        constants=(1,),
+        strides=[2, 3],
+        dilations=[2, 1],
+        output_padding=[1, 0],
+        kernel_shape=[3, 3],
+        output_shape=[10, 12],
+    )
+    yield one(
+        "output shape, one axis", "ConvTranspose", 10, [f32(1, 2, 4), f32(2, 3, 2)], strides=[2], output_shape=[7]
+    )
 
 
 def attributes_to_inputs():
@@ -281,8 +498,9 @@ def attributes_to_inputs():
     for mode in ("constant", "reflect", "edge"):
         for opset in (7, 10):
             yield one(mode, "Pad", opset, [f32(1, 2, 3, 4)], mode=mode, pads=[0, 0, 1, 2, 0, 0, 2, 1])
-            yield one(mode + " value", "Pad", opset, [f32(1, 2, 3, 4)], mode=mode, value=1.5,
-                      pads=[0, 0, 1, 2, 0, 0, 2, 1])
+            yield one(
+                mode + " value", "Pad", opset, [f32(1, 2, 3, 4)], mode=mode, value=1.5, pads=[0, 0, 1, 2, 0, 0, 2, 1]
+            )
         yield one(mode + " inputs", "Pad", 11, [f32(2, 4), np.array([0, 1, 0, 2])], mode=mode)
     yield one("negative pads", "Pad", 10, [f32(4, 4)], pads=[-1, 0, 0, -1])
     yield one("float16 value", "Pad", 10, [f32(2, 2).astype(np.float16)], pads=[1, 0, 0, 1], value=0.1)
@@ -319,15 +537,29 @@ def softmax():
             yield one("no long dimension", op, opset, [f32(2, 1, 1)], axis=1)
         for axis in (-1, -2, -3):
             yield one(f"axis {axis}", op, 11, [f32(2, 3, 4)], axis=axis)
-            yield one(f"axis {axis}, unknown rank", op, 12, [f32(2, 3, 4)], axis=axis, shapes="unknown",
-                      unsettled=None if axis == -1 else 13)
+            yield one(
+                f"axis {axis}, unknown rank",
+                op,
+                12,
+                [f32(2, 3, 4)],
+                axis=axis,
+                shapes="unknown",
+                unsettled=None if axis == -1 else 13,
+            )
         for shape in ([0, 3, 4], [2, 0, 4], [2, 3, 0], [0, 3, 0], [0, 0, 0], [2, 0]):
             for axis in range(len(shape)):
                 for shapes in ("static", "symbolic", "unknown"):
                     settled = shapes == "static" or (shapes == "symbolic" and axis == len(shape) - 1)
                     settled |= shapes == "symbolic" and len(shape) == 2 and axis == 1
-                    yield one(f"no elements in {shape}, axis {axis}, {shapes}", op, 11, [f32(*shape)], axis=axis,
-                              shapes=shapes, unsettled=None if settled else 13)
+                    yield one(
+                        f"no elements in {shape}, axis {axis}, {shapes}",
+                        op,
+                        11,
+                        [f32(*shape)],
+                        axis=axis,
+                        shapes=shapes,
+                        unsettled=None if settled else 13,
+                    )
         yield one("ties", op, 9, [np.array([[1, 2, 2], [3, 3, 1]], np.float32)])
         yield one("new form", op, 13, [f32(2, 3, 4)], axis=1)
 
@@ -349,43 +581,119 @@ def resizes():
     for opset in (11, 12):
         yield one("scales", "Resize", opset, [image, none, np.array([1, 1, 2, 2], np.float32)], constants=(1, 2))
         yield one("sizes", "Resize", opset, [image, none, none, np.array([1, 1, 5, 7])], constants=(1, 2, 3))
-        yield one("run-time sizes", "Resize", opset, [image, none, none, np.array([1, 1, 5, 7])], constants=(1, 2),
-                  mode="linear")
-        yield one("cubic", "Resize", opset, [image, none, np.array([1, 1, 2, 2], np.float32)], constants=(1, 2),
-                  mode="cubic", coordinate_transformation_mode="align_corners")
-        yield one("crop", "Resize", opset, [image, np.array([0, 0, .2, .2, 1, 1, .8, .9], np.float32), none,
-                                            np.array([1, 1, 3, 3])], constants=(1, 2, 3), mode="linear",
-                  coordinate_transformation_mode="tf_crop_and_resize")
+        yield one(
+            "run-time sizes",
+            "Resize",
+            opset,
+            [image, none, none, np.array([1, 1, 5, 7])],
+            constants=(1, 2),
+            mode="linear",
+        )
+        yield one(
+            "cubic",
+            "Resize",
+            opset,
+            [image, none, np.array([1, 1, 2, 2], np.float32)],
+            constants=(1, 2),
+            mode="cubic",
+            coordinate_transformation_mode="align_corners",
+        )
+        yield one(
+            "crop",
+            "Resize",
+            opset,
+            [image, np.array([0, 0, 0.2, 0.2, 1, 1, 0.8, 0.9], np.float32), none, np.array([1, 1, 3, 3])],
+            constants=(1, 2, 3),
+            mode="linear",
+            coordinate_transformation_mode="tf_crop_and_resize",
+        )
     big = np.arange(1 * 1 * 37 * 53, dtype=np.float32).reshape(1, 1, 37, 53)
     for data in (image, big):
         for scales in ([2, 2], [1.5, 2.5], [0.6, 0.28], [3, 1], [1.2, 0.8], [0.36, 7.2], [0.25, 0.5], [0.75, 1.25]):
-            yield one(f"tf_half_pixel_for_nn, floor {data.shape} {scales}", "Resize", 11,
-                      [data, none, np.array([1, 1] + scales, np.float32)], constants=(1, 2), nearest_mode="floor",
-                      coordinate_transformation_mode="tf_half_pixel_for_nn")
-    for name, scales, extra in (("between two pixels", [0.6, 0.3], {"constants": (1, 2)}), ("run-time scales", [2, 2], {}),
-                                ("unknown extents", [1.5, 1.5], {"constants": (1, 2), "shapes": "symbolic"})):
-        yield one(f"tf_half_pixel_for_nn, {name}, is refused", "Resize", 11, [big, none, np.array([1, 1] + scales, np.float32)],
-                  nearest_mode="floor", coordinate_transformation_mode="tf_half_pixel_for_nn", reach=12,
-                  why="edge between two pixels", **extra)
-    yield one("tf_half_pixel_for_nn, whole scales, symbolic", "Resize", 11, [big, none, np.array([1, 1, 3, 2], np.float32)],
-              constants=(1, 2), nearest_mode="floor", coordinate_transformation_mode="tf_half_pixel_for_nn", shapes="symbolic")
+            yield one(
+                f"tf_half_pixel_for_nn, floor {data.shape} {scales}",
+                "Resize",
+                11,
+                [data, none, np.array([1, 1] + scales, np.float32)],
+                constants=(1, 2),
+                nearest_mode="floor",
+                coordinate_transformation_mode="tf_half_pixel_for_nn",
+            )
+    for name, scales, extra in (
+        ("between two pixels", [0.6, 0.3], {"constants": (1, 2)}),
+        ("run-time scales", [2, 2], {}),
+        ("unknown extents", [1.5, 1.5], {"constants": (1, 2), "shapes": "symbolic"}),
+    ):
+        yield one(
+            f"tf_half_pixel_for_nn, {name}, is refused",
+            "Resize",
+            11,
+            [big, none, np.array([1, 1] + scales, np.float32)],
+            nearest_mode="floor",
+            coordinate_transformation_mode="tf_half_pixel_for_nn",
+            reach=12,
+            why="edge between two pixels",
+            **extra,
+        )
+    yield one(
+        "tf_half_pixel_for_nn, whole scales, symbolic",
+        "Resize",
+        11,
+        [big, none, np.array([1, 1, 3, 2], np.float32)],
+        constants=(1, 2),
+        nearest_mode="floor",
+        coordinate_transformation_mode="tf_half_pixel_for_nn",
+        shapes="symbolic",
+    )
     for mode in ("round_prefer_floor", "ceil"):
-        yield one(f"tf_half_pixel_for_nn, {mode} is refused", "Resize", 11,
-                  [image, none, np.array([1, 1, 2, 2], np.float32)], constants=(1, 2), nearest_mode=mode,
-                  coordinate_transformation_mode="tf_half_pixel_for_nn", reach=12, why="tf_half_pixel_for_nn")
-    yield one("tf_half_pixel_for_nn, linear is refused", "Resize", 11,
-              [image, none, np.array([1, 1, 2, 2], np.float32)], constants=(1, 2), mode="linear", nearest_mode="floor",
-              coordinate_transformation_mode="tf_half_pixel_for_nn", reach=12, why="tf_half_pixel_for_nn")
+        yield one(
+            f"tf_half_pixel_for_nn, {mode} is refused",
+            "Resize",
+            11,
+            [image, none, np.array([1, 1, 2, 2], np.float32)],
+            constants=(1, 2),
+            nearest_mode=mode,
+            coordinate_transformation_mode="tf_half_pixel_for_nn",
+            reach=12,
+            why="tf_half_pixel_for_nn",
+        )
+    yield one(
+        "tf_half_pixel_for_nn, linear is refused",
+        "Resize",
+        11,
+        [image, none, np.array([1, 1, 2, 2], np.float32)],
+        constants=(1, 2),
+        mode="linear",
+        nearest_mode="floor",
+        coordinate_transformation_mode="tf_half_pixel_for_nn",
+        reach=12,
+        why="tf_half_pixel_for_nn",
+    )
     yield one("no roi", "Resize", 13, [image, None, np.array([1, 1, 2, 2], np.float32)])
-    yield one("pytorch", "Resize", 13, [image, None, None, np.array([1, 1, 5, 2])], constants=(3,), mode="linear",
-              coordinate_transformation_mode="pytorch_half_pixel")
+    yield one(
+        "pytorch",
+        "Resize",
+        13,
+        [image, None, None, np.array([1, 1, 5, 2])],
+        constants=(3,),
+        mode="linear",
+        coordinate_transformation_mode="pytorch_half_pixel",
+    )
     grid = np.tanh(f32(1, 3, 3, 2))
     for mode in (None, "bilinear", "nearest", "bicubic"):
         yield one(f"{mode}", "GridSample", 16, [f32(1, 2, 4, 4), grid], **({} if mode is None else {"mode": mode}))
     rois = np.array([[0, 0, 3, 3], [1, 1, 4, 5]], np.float32)
     for mode in ("avg", "max"):
-        yield one(mode, "RoiAlign", 10, [f32(1, 2, 6, 6), rois, np.zeros(2, np.int64)], mode=mode, output_height=2,
-                  output_width=2, sampling_ratio=2)
+        yield one(
+            mode,
+            "RoiAlign",
+            10,
+            [f32(1, 2, 6, 6), rois, np.zeros(2, np.int64)],
+            mode=mode,
+            output_height=2,
+            output_width=2,
+            sampling_ratio=2,
+        )
 
 
 def moves():
@@ -432,8 +740,12 @@ def moves():
     yield one("upper", "Trilu", 14, [f32(3, 3)])
     yield one("sorted", "Unique", 11, [np.array([2, 1, 1], np.float32)])
     boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 5, 1, 6]]], np.float32)
-    yield one("boxes", "NonMaxSuppression", 10, [boxes, np.array([[[.9, .8, .7]]], np.float32), np.array([3]),
-                                                 np.array([0.5], np.float32)])
+    yield one(
+        "boxes",
+        "NonMaxSuppression",
+        10,
+        [boxes, np.array([[[0.9, 0.8, 0.7]]], np.float32), np.array([3]), np.array([0.5], np.float32)],
+    )
     yield one("int8", "BitShift", 11, [np.array([1, 2], np.uint8), np.array([1, 3], np.uint8)], direction="LEFT")
     tensor = helper.make_tensor("v", F, [2], [1.5, 2.5])
     for opset in (7, 9, 11, 12, 13):
@@ -441,7 +753,9 @@ def moves():
     yield one("floats", "Constant", 12, [], value_floats=[1.5, 2.5])
     for opset in (9, 20):
         yield one("default value", "ConstantOfShape", opset, [np.array([2, 3])])
-        yield one("int64 value", "ConstantOfShape", opset, [np.array([2, 3])], value=helper.make_tensor("v", I64, [1], [7]))
+        yield one(
+            "int64 value", "ConstantOfShape", opset, [np.array([2, 3])], value=helper.make_tensor("v", I64, [1], [7])
+        )
 
 
 def quantized():
@@ -454,7 +768,9 @@ def quantized():
         yield one("per tensor", "DequantizeLinear", opset, [q, scale, zero], constants=(1, 2))
         yield one("no zero point", "DequantizeLinear", opset, [q, scale])
     yield one("one scale of a list", "DequantizeLinear", 10, [q, scale.reshape(1), zero.reshape(1)], constants=(1, 2))
-    yield one("one scale of a list", "QuantizeLinear", 10, [f32(4, 3), scale.reshape(1), zero.reshape(1)], constants=(1, 2))
+    yield one(
+        "one scale of a list", "QuantizeLinear", 10, [f32(4, 3), scale.reshape(1), zero.reshape(1)], constants=(1, 2)
+    )
     for opset in (13, 19):
         yield one("per axis", "QuantizeLinear", opset, [f32(4, 3), scales, zeros], constants=(1, 2), axis=1)
         yield one("per axis", "DequantizeLinear", opset, [q, scales, zeros], constants=(1, 2), axis=-1)
@@ -466,94 +782,190 @@ def bodies():
     """Steps inside bodies, on captured values, and where the changed value is a body's or the model's output."""
     then = helper.make_graph(
         [helper.make_node("Unsqueeze", ["x"], ["t"], axes=[0]), helper.make_node("Softmax", ["t"], ["a"], axis=1)],
-        "then", [], [info("a", F, [1, 2, 3])])
-    other = helper.make_graph([helper.make_node("Clip", ["x"], ["c"], min=0.0),
-                               helper.make_node("Unsqueeze", ["c"], ["b"], axes=[0])],
-                              "else", [], [info("b", F, [1, 2, 3])])
+        "then",
+        [],
+        [info("a", F, [1, 2, 3])],
+    )
+    other = helper.make_graph(
+        [helper.make_node("Clip", ["x"], ["c"], min=0.0), helper.make_node("Unsqueeze", ["c"], ["b"], axes=[0])],
+        "else",
+        [],
+        [info("b", F, [1, 2, 3])],
+    )
     for value in (True, False):
-        graph = helper.make_graph([helper.make_node("If", ["c0"], ["y"], then_branch=then, else_branch=other)], "g",
-                                  [info("c0", TensorProto.BOOL, []), info("x", F, [2, 3])], [info("y", F, [1, 2, 3])])
+        graph = helper.make_graph(
+            [helper.make_node("If", ["c0"], ["y"], then_branch=then, else_branch=other)],
+            "g",
+            [info("c0", TensorProto.BOOL, []), info("x", F, [2, 3])],
+            [info("y", F, [1, 2, 3])],
+        )
         yield Case(f"If-10 {value}", "If", graph_model(graph, 10), {"c0": np.array(value), "x": f32(2, 3)})
         yield Case(f"If-7 {value}", "If", graph_model(graph, 9), {"c0": np.array(value), "x": f32(2, 3)})
     body = helper.make_graph(
-        [helper.make_node("Softmax", ["s"], ["s_out"], axis=0), helper.make_node("ReduceMean", ["s_out"], ["m"], axes=[0]),
-         helper.make_node("Squeeze", ["w"], ["w1"], axes=[0]), helper.make_node("Add", ["m", "w1"], ["scan"]),
-         helper.make_node("Identity", ["going"], ["going_out"])],
-        "body", [info("i", I64, []), info("going", TensorProto.BOOL, []), info("s", F, [2, 3])],
-        [info("going_out", TensorProto.BOOL, []), info("s_out", F, [2, 3]), info("scan", F, [1, 3])])
+        [
+            helper.make_node("Softmax", ["s"], ["s_out"], axis=0),
+            helper.make_node("ReduceMean", ["s_out"], ["m"], axes=[0]),
+            helper.make_node("Squeeze", ["w"], ["w1"], axes=[0]),
+            helper.make_node("Add", ["m", "w1"], ["scan"]),
+            helper.make_node("Identity", ["going"], ["going_out"]),
+        ],
+        "body",
+        [info("i", I64, []), info("going", TensorProto.BOOL, []), info("s", F, [2, 3])],
+        [info("going_out", TensorProto.BOOL, []), info("s_out", F, [2, 3]), info("scan", F, [1, 3])],
+    )
     for opset in (8, 11, 12):
         graph = helper.make_graph(
-            [helper.make_node("Loop", ["n", "on", "x"], ["y", "z"], body=body)], "g",
-            [info("x", F, [2, 3]), info("w", F, [1, 1, 3])], [info("y", F, [2, 3]), info("z", F, [2, 1, 3])],
-            [numpy_helper.from_array(np.array(2), "n"), numpy_helper.from_array(np.array(True), "on")])
-        yield Case(f"Loop-{opset} captures", "Loop", graph_model(graph, opset), {"x": f32(2, 3), "w": f32(1, 1, 3)},
-                   unsettled=13)  # no inference knows what shape a loop's state keeps
+            [helper.make_node("Loop", ["n", "on", "x"], ["y", "z"], body=body)],
+            "g",
+            [info("x", F, [2, 3]), info("w", F, [1, 1, 3])],
+            [info("y", F, [2, 3]), info("z", F, [2, 1, 3])],
+            [numpy_helper.from_array(np.array(2), "n"), numpy_helper.from_array(np.array(True), "on")],
+        )
+        yield Case(
+            f"Loop-{opset} captures",
+            "Loop",
+            graph_model(graph, opset),
+            {"x": f32(2, 3), "w": f32(1, 1, 3)},
+            unsettled=13,
+        )  # no inference knows what shape a loop's state keeps
     body = helper.make_graph(
-        [helper.make_node("Add", ["s", "e"], ["t"]), helper.make_node("TopK", ["t"], ["v", "k"], k=1),
-         helper.make_node("Slice", ["t"], ["o"], starts=[1], ends=[3]), helper.make_node("Identity", ["t"], ["s_out"])],
-        "body", [info("s", F, [3]), info("e", F, [3])], [info("s_out", F, [3]), info("o", F, [2]), info("k", I64, [1])])
-    graph = helper.make_graph([helper.make_node("Scan", ["s0", "xs"], ["y", "z", "k0"], body=body, num_scan_inputs=1)], "g",
-                              [info("s0", F, [3]), info("xs", F, [4, 3])],
-                              [info("y", F, [3]), info("z", F, [4, 2]), info("k0", I64, [4, 1])])
+        [
+            helper.make_node("Add", ["s", "e"], ["t"]),
+            helper.make_node("TopK", ["t"], ["v", "k"], k=1),
+            helper.make_node("Slice", ["t"], ["o"], starts=[1], ends=[3]),
+            helper.make_node("Identity", ["t"], ["s_out"]),
+        ],
+        "body",
+        [info("s", F, [3]), info("e", F, [3])],
+        [info("s_out", F, [3]), info("o", F, [2]), info("k", I64, [1])],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Scan", ["s0", "xs"], ["y", "z", "k0"], body=body, num_scan_inputs=1)],
+        "g",
+        [info("s0", F, [3]), info("xs", F, [4, 3])],
+        [info("y", F, [3]), info("z", F, [4, 2]), info("k0", I64, [4, 1])],
+    )
     yield Case("Scan-9 attributes inside", "Scan", graph_model(graph, 9), {"s0": f32(3), "xs": f32(4, 3)})
     yield from batched_scans()
 
 
 def batched_scans():
     """Scan-8 runs over a batch; its body may capture, nest and carry several states."""
-    inner = helper.make_graph([helper.make_node("Add", ["p", "q"], ["p_out"]), helper.make_node("Mul", ["p_out", "w"], ["r"])],
-                              "inner", [info("p", F, []), info("q", F, [])], [info("p_out", F, []), info("r", F, [3])])
-    nodes = [helper.make_node("Add", ["s", "e"], ["s_out"]), helper.make_node("Mul", ["s_out", "w"], ["o"]),
-             helper.make_node("TopK", ["o"], ["v", "k"], k=1), helper.make_node("Sum", ["t", "e2"], ["t_out"])]
-    body = helper.make_graph(nodes, "body", [info(n, F, [3]) for n in ("s", "t", "e", "e2")],
-                             [info("s_out", F, [3]), info("t_out", F, [3]), info("o", F, [3]), info("k", I64, [1])])
+    inner = helper.make_graph(
+        [helper.make_node("Add", ["p", "q"], ["p_out"]), helper.make_node("Mul", ["p_out", "w"], ["r"])],
+        "inner",
+        [info("p", F, []), info("q", F, [])],
+        [info("p_out", F, []), info("r", F, [3])],
+    )
+    nodes = [
+        helper.make_node("Add", ["s", "e"], ["s_out"]),
+        helper.make_node("Mul", ["s_out", "w"], ["o"]),
+        helper.make_node("TopK", ["o"], ["v", "k"], k=1),
+        helper.make_node("Sum", ["t", "e2"], ["t_out"]),
+    ]
+    body = helper.make_graph(
+        nodes,
+        "body",
+        [info(n, F, [3]) for n in ("s", "t", "e", "e2")],
+        [info("s_out", F, [3]), info("t_out", F, [3]), info("o", F, [3]), info("k", I64, [1])],
+    )
     for batch, length in ((1, 4), (3, 4), (3, 1), (2, 5)):
         for directions in (None, [0, 1], [1, 1]):
             for symbolic in (False, True):
                 extra = {} if directions is None else {"directions": directions}
-                scan = helper.make_node("Scan", ["", "s0", "t0", "xs", "zs"], ["y", "u", "z", "k0"], body=body, num_scan_inputs=2,
-                                        **extra)
+                scan = helper.make_node(
+                    "Scan", ["", "s0", "t0", "xs", "zs"], ["y", "u", "z", "k0"], body=body, num_scan_inputs=2, **extra
+                )
                 b, n = ("B", "N") if symbolic else (batch, length)
-                graph = helper.make_graph([scan], "g",
-                                          [info("s0", F, [b, 3]), info("t0", F, [b, 3]), info("xs", F, [b, n, 3]),
-                                           info("zs", F, [b, n, 3]), info("w", F, [3])],
-                                          [info("y", F, [b, 3]), info("u", F, [b, 3]), info("z", F, [b, n, 3]),
-                                           info("k0", I64, [b, n, 1])])
-                feeds = {"s0": f32(batch, 3), "t0": f32(batch, 3), "xs": f32(batch, length, 3), "zs": f32(batch, length, 3),
-                         "w": f32(3)}
+                graph = helper.make_graph(
+                    [scan],
+                    "g",
+                    [
+                        info("s0", F, [b, 3]),
+                        info("t0", F, [b, 3]),
+                        info("xs", F, [b, n, 3]),
+                        info("zs", F, [b, n, 3]),
+                        info("w", F, [3]),
+                    ],
+                    [info("y", F, [b, 3]), info("u", F, [b, 3]), info("z", F, [b, n, 3]), info("k0", I64, [b, n, 1])],
+                )
+                feeds = {
+                    "s0": f32(batch, 3),
+                    "t0": f32(batch, 3),
+                    "xs": f32(batch, length, 3),
+                    "zs": f32(batch, length, 3),
+                    "w": f32(3),
+                }
                 yield Case(f"Scan-8 {batch} of {length} {directions} {symbolic}", "Scan", graph_model(graph, 8), feeds)
-    body = helper.make_graph([helper.make_node("Scan", ["", "s", "e"], ["s_out", "o"], body=inner, num_scan_inputs=1)], "body",
-                             [info("s", F, [2]), info("e", F, [2, 5])], [info("s_out", F, [2]), info("o", F, [2, 5, 3])])
-    graph = helper.make_graph([helper.make_node("Scan", ["", "s0", "xs"], ["y", "z"], body=body, num_scan_inputs=1)], "g",
-                              [info("s0", F, [3, 2]), info("xs", F, [3, 4, 2, 5]), info("w", F, [3])],
-                              [info("y", F, [3, 2]), info("z", F, [3, 4, 2, 5, 3])])
+    body = helper.make_graph(
+        [helper.make_node("Scan", ["", "s", "e"], ["s_out", "o"], body=inner, num_scan_inputs=1)],
+        "body",
+        [info("s", F, [2]), info("e", F, [2, 5])],
+        [info("s_out", F, [2]), info("o", F, [2, 5, 3])],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Scan", ["", "s0", "xs"], ["y", "z"], body=body, num_scan_inputs=1)],
+        "g",
+        [info("s0", F, [3, 2]), info("xs", F, [3, 4, 2, 5]), info("w", F, [3])],
+        [info("y", F, [3, 2]), info("z", F, [3, 4, 2, 5, 3])],
+    )
     yield Case("Scan-8 nested", "Scan", graph_model(graph, 8), {"s0": f32(3, 2), "xs": f32(3, 4, 2, 5), "w": f32(3)})
-    body = helper.make_graph([helper.make_node("Add", ["s", "e"], ["s_out"])], "body", [info("s", F, [3]), info("e", F, [3])],
-                             [info("s_out", F, [3])])
-    graph = helper.make_graph([helper.make_node("Scan", ["n", "s0", "xs"], ["y"], body=body, num_scan_inputs=1)], "g",
-                              [info("n", I64, [1]), info("s0", F, [1, 3]), info("xs", F, [1, 4, 3])], [info("y", F, [1, 3])])
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "e"], ["s_out"])],
+        "body",
+        [info("s", F, [3]), info("e", F, [3])],
+        [info("s_out", F, [3])],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Scan", ["n", "s0", "xs"], ["y"], body=body, num_scan_inputs=1)],
+        "g",
+        [info("n", I64, [1]), info("s0", F, [1, 3]), info("xs", F, [1, 4, 3])],
+        [info("y", F, [1, 3])],
+    )
     yield Case("Scan-8 with lengths is refused", "Scan", graph_model(graph, 8), {}, reach=8, why="different lengths")
 
 
 def optionals():
     graph = helper.make_graph(
-        [helper.make_node("Optional", ["x"], ["o"]), helper.make_node("OptionalHasElement", ["o"], ["has"]),
-         helper.make_node("OptionalGetElement", ["o"], ["y"])],
-        "g", [info("x", F, [2])], [info("has", TensorProto.BOOL, []), info("y", F, [2])])
+        [
+            helper.make_node("Optional", ["x"], ["o"]),
+            helper.make_node("OptionalHasElement", ["o"], ["has"]),
+            helper.make_node("OptionalGetElement", ["o"], ["y"]),
+        ],
+        "g",
+        [info("x", F, [2])],
+        [info("has", TensorProto.BOOL, []), info("y", F, [2])],
+    )
     for op in ("OptionalHasElement", "OptionalGetElement"):
         yield Case(f"{op}-15", op, graph_model(graph, 15), {"x": f32(2)})
 
 
 def whole_models():
     """Names that are taken, values read twice, unsorted corners and models that must stay."""
-    nodes = [helper.make_node("Softmax", ["x"], ["y"], axis=1), helper.make_node("Relu", ["y"], ["y_2d"]),
-             helper.make_node("Softmax", ["y"], ["y_shape"], axis=0), helper.make_node("Squeeze", ["w"], ["y_axes"], axes=[0]),
-             helper.make_node("Squeeze", ["y_axes"], ["y_axes_1"], axes=[0])]
-    outputs = [info("y", F, [2, 3, 4]), info("y_2d", F, [2, 3, 4]), info("y_shape", F, [2, 3, 4]), info("y_axes_1", F, [5])]
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["y"], axis=1),
+        helper.make_node("Relu", ["y"], ["y_2d"]),
+        helper.make_node("Softmax", ["y"], ["y_shape"], axis=0),
+        helper.make_node("Squeeze", ["w"], ["y_axes"], axes=[0]),
+        helper.make_node("Squeeze", ["y_axes"], ["y_axes_1"], axes=[0]),
+    ]
+    outputs = [
+        info("y", F, [2, 3, 4]),
+        info("y_2d", F, [2, 3, 4]),
+        info("y_shape", F, [2, 3, 4]),
+        info("y_axes_1", F, [5]),
+    ]
     graph = helper.make_graph(nodes, "g", [info("x", F, [2, 3, 4]), info("w", F, [1, 1, 5])], outputs)
     yield Case("clash of names", "Softmax", graph_model(graph, 11), {"x": f32(2, 3, 4), "w": f32(1, 1, 5)})
-    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "g", [info("x", F, [2, 3, 4])],
-                              [info("y", F, [2, 3, 4]), ], value_info=[])
+    graph = helper.make_graph(
+        [helper.make_node("Softmax", ["x"], ["y"], axis=1)],
+        "g",
+        [info("x", F, [2, 3, 4])],
+        [
+            info("y", F, [2, 3, 4]),
+        ],
+        value_info=[],
+    )
     graph.node.append(helper.make_node("Identity", ["y"], ["z"]))
     graph.output.append(info("z", F, [2, 3, 4]))
     graph.value_info.append(info("unrelated", F, [1]))
@@ -567,15 +979,37 @@ def whole_models():
     double = one("twice", "Squeeze", 11, [f32(1, 3)], axes=[0]).model
     double.opset_import.append(helper.make_opsetid("ai.onnx", 12))
     yield Case("two imports are refused", "Squeeze", double, {}, reach=11, why="several versions")
-    function = helper.make_function("local", "Half", ["a"], ["b"], [helper.make_node("Squeeze", ["a"], ["b"], axes=[0])],
-                                    [helper.make_opsetid("", 11)])
-    graph = helper.make_graph([helper.make_node("Half", ["x"], ["y"], domain="local")], "g", [info("x", F, [1, 3])],
-                              [info("y", F, [3])])
-    model = helper.make_model(graph, functions=[function], ir_version=8,
-                              opset_imports=[helper.make_opsetid("", 11), helper.make_opsetid("local", 1)])
+    function = helper.make_function(
+        "local",
+        "Half",
+        ["a"],
+        ["b"],
+        [helper.make_node("Squeeze", ["a"], ["b"], axes=[0])],
+        [helper.make_opsetid("", 11)],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Half", ["x"], ["y"], domain="local")], "g", [info("x", F, [1, 3])], [info("y", F, [3])]
+    )
+    model = helper.make_model(
+        graph,
+        functions=[function],
+        ir_version=8,
+        opset_imports=[helper.make_opsetid("", 11), helper.make_opsetid("local", 1)],
+    )
     yield Case("function is refused", "Squeeze", model, {}, reach=12, why="function Half")
 
 
 def all_cases():
-    for family in (element_wise, layers, attributes_to_inputs, softmax, resizes, moves, quantized, bodies, optionals, whole_models):
+    for family in (
+        element_wise,
+        layers,
+        attributes_to_inputs,
+        softmax,
+        resizes,
+        moves,
+        quantized,
+        bodies,
+        optionals,
+        whole_models,
+    ):
         yield from family()

@@ -23,9 +23,8 @@ import onnxruntime as ort
 from onnx import TensorProto, defs, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from judge.rewrite import adapter_cases
-from judge.rewrite import adapter_cases_legacy
 from judge import rounding
+from judge.rewrite import adapter_cases, adapter_cases_legacy
 from judge.shared_files import shared_folder
 
 NEWEST = 25  # what the pinned ONNX Runtime runs
@@ -88,7 +87,9 @@ class Lifter:
 
 
 def interface(model):
-    return [[(v.name, v.type.SerializeToString()) for v in values] for values in (model.graph.input, model.graph.output)]
+    return [
+        [(v.name, v.type.SerializeToString()) for v in values] for values in (model.graph.input, model.graph.output)
+    ]
 
 
 def onnx_import(model):
@@ -125,7 +126,9 @@ def judge_wanted(lifted, target, feeds, wanted, tolerance):
     """The same for an old form that nothing runs, given what its text says."""
     for run in (run_onnxruntime,) if target < LEGACY else (run_onnxruntime, run_reference):
         try:
-            differences = [d for d in (same(x, y, tolerance) for x, y in zip(wanted, run(lifted, feeds), strict=True)) if d]
+            differences = [
+                d for d in (same(x, y, tolerance) for x, y in zip(wanted, run(lifted, feeds), strict=True)) if d
+            ]
             return "; ".join(differences), f"text against {run.__name__}"
         except Exception as error:
             failure = f"{run.__name__}: {str(error)[:300]}"
@@ -136,6 +139,7 @@ def judge_wanted(lifted, target, feeds, wanted, tolerance):
 
 def judge_values(original, lifted, feeds, tolerance):
     """(text of the difference, name of the judge)."""
+
     def attempt(run, model):
         try:
             return run(model, feeds), ""
@@ -166,7 +170,10 @@ def steps_of(op, opset, target):
     """The (operator, from, to) that a node passes on its way."""
     becomes = {("Upsample", 10): "Resize", ("Scatter", 11): "ScatterElements"}
     for version in range(opset + 1, target + 1):
-        older, newer = defs.get_schema(op, version - 1, "").since_version, defs.get_schema(op, version, "").since_version
+        older, newer = (
+            defs.get_schema(op, version - 1, "").since_version,
+            defs.get_schema(op, version, "").since_version,
+        )
         if older != newer:
             yield op, older, newer
         op = becomes.get((op, version), op)
@@ -275,6 +282,7 @@ def read_tensors(folder, kind, values):
 
 def gives(model, feeds, outputs):
     """The name of the judge in which the model gives these outputs, within what ONNX's own runner allows; else empty."""
+
     def close(a, b):
         if a is None or b is None:
             return a is b
@@ -283,7 +291,11 @@ def gives(model, feeds, outputs):
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
-        return bool((a == b).all()) if a.dtype.kind not in "fcV" else np.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True)
+        return (
+            bool((a == b).all())
+            if a.dtype.kind not in "fcV"
+            else np.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True)
+        )
 
     for run in (run_onnxruntime, run_reference):
         try:

@@ -8,6 +8,7 @@ cannot be folded (Relu ahead, a second reader), with and without bias, shared we
 replacements.py (1e-5), and
   form      the report says that the BatchNormalization went into what is expected, none is left, and float16 leaves the opset as it was
 """
+
 import functools
 import sys
 
@@ -18,8 +19,14 @@ from judge.rewrite.replacements import Case, operators
 from judge.structure import DTYPES
 
 FORMS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "Relu", "two readers")
-HOW = {"Conv": "folded into", "ConvTranspose": "folded into", "Gemm": "folded into", "MatMul": "folded into 'ahead' and an Add",
-       "Relu": "replaced by a Mul and an Add", "two readers": "replaced by a Mul and an Add"}
+HOW = {
+    "Conv": "folded into",
+    "ConvTranspose": "folded into",
+    "Gemm": "folded into",
+    "MatMul": "folded into 'ahead' and an Add",
+    "Relu": "replaced by a Mul and an Add",
+    "two readers": "replaced by a Mul and an Add",
+}
 EXACT = 1e-5
 TINY = 1e-9
 
@@ -56,7 +63,9 @@ class Maker(replacements.Maker):
         if self.form == "Gemm":
             if self.random.random() < 0.5:
                 attributes["transB"], dims = 1, (channels, inside)
-            attributes.update(self.random.choice(({}, {"alpha": 0.5}, {"beta": 2.0}, {"alpha": 1.5, "beta": -0.5}, {"beta": 0.0})))
+            attributes.update(
+                self.random.choice(({}, {"alpha": 0.5}, {"beta": 2.0}, {"alpha": 1.5, "beta": -0.5}, {"beta": 0.0}))
+            )
         inputs.append(self.weight("w", *dims))
         if self.form == "Gemm" and (self.opset < 11 or self.random.random() < 0.7):
             inputs.append(self.weight("cb", *self.random.choice(([channels], [1, channels], [1], [1, 1], []))))
@@ -72,8 +81,12 @@ class Maker(replacements.Maker):
             data = "r"
         if self.form == "two readers":
             self.outputs.append("a")
-        statistics = {"s": self.numbers.uniform(0.5, 1.5, channels), "b": self.numbers.standard_normal(channels),
-                      "m": self.numbers.standard_normal(channels), "v": self.numbers.uniform(0.2, 2, channels)}
+        statistics = {
+            "s": self.numbers.uniform(0.5, 1.5, channels),
+            "b": self.numbers.standard_normal(channels),
+            "m": self.numbers.standard_normal(channels),
+            "v": self.numbers.uniform(0.2, 2, channels),
+        }
         self.weights.update({name: values.astype(np.float32) for name, values in statistics.items()})
         is_tiny = HOW[self.form].startswith("folded") and self.random.random() < 0.25
         if is_tiny:  # weights that 16 bits cannot hold before they are folded
@@ -86,10 +99,17 @@ class Maker(replacements.Maker):
             self.node("MatMul", ["n", self.weight("u", channels, 3)], "y")
         else:
             self.node("Conv", ["n", self.weight("u", 2, channels, *[1] * (len(shape) - 2))], "y")
-        if not is_tiny and self.random.random() < 0.3 and "cb" in self.weights and self.weights["cb"].shape == self.weights["b"].shape:
+        if (
+            not is_tiny
+            and self.random.random() < 0.3
+            and "cb" in self.weights
+            and self.weights["cb"].shape == self.weights["b"].shape
+        ):
             self.weights.pop("b")  # one constant for both
             self.nodes[-2].input[2] = "cb"
-        return self.model(shape, self.outputs, self.opset), {"x": self.numbers.standard_normal(shape).astype(np.float32)}
+        return self.model(shape, self.outputs, self.opset), {
+            "x": self.numbers.standard_normal(shape).astype(np.float32)
+        }
 
 
 def faults(form, dtype, report, results):

@@ -8,6 +8,7 @@ produced (rounding.py), the first is outside the bound, the second inside: on th
 is float32 for what was observed, and matrix work is low all the same. Calibrated on tame data of the same shape, the model is what it is without.
 One case is a real model, ppocr_mobile_v1.1_det on its stored input: without $AMP_SHARED or ../shared it is left out, and the exit code is 77.
 """
+
 import argparse
 import dataclasses
 import json
@@ -19,8 +20,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from judge import rounding
-from judge import runtimes
+from judge import rounding, runtimes
 from judge.rewrite.complaint_case import model
 from judge.shared_files import shared_folder
 from judge.tool import Tool
@@ -52,10 +52,21 @@ def normal(seed, *shape, scale=1.0):
 def growth_between_convolutions():
     """Pictures from 0 to 255, weights of ordinary size: after two convolutions 1e6, which a third brings back."""
     body = "[grow0] a = Conv(x, w0) [relu0] b = Relu(a) [grow1] c = Conv(b, w1) [relu1] d = Relu(c) [shrink] e = Conv(d, w2) [norm] f = InstanceNormalization(e, s, o) [head] y = Conv(f, w3)"
-    weights = {"w0": normal(1, 16, 3, 3, 3, scale=4), "w1": normal(2, 16, 16, 3, 3, scale=20), "w2": normal(3, 8, 16, 3, 3, scale=0.001), "w3": normal(4, 4, 8, 1, 1),
-               "s": np.ones(8, np.float32), "o": np.zeros(8, np.float32)}
+    weights = {
+        "w0": normal(1, 16, 3, 3, 3, scale=4),
+        "w1": normal(2, 16, 16, 3, 3, scale=20),
+        "w2": normal(3, 8, 16, 3, 3, scale=0.001),
+        "w3": normal(4, 4, 8, 1, 1),
+        "s": np.ones(8, np.float32),
+        "o": np.zeros(8, np.float32),
+    }
     picture = lambda seed: {"x": np.random.default_rng(seed).uniform(0, 255, (1, 3, 16, 16)).astype(np.float32)}
-    return Case(model("float[1,3,16,16] x => float[1,4,10,10] y", body, weights), picture(5), picture(6), {"x": picture(7)["x"] / 25500})
+    return Case(
+        model("float[1,3,16,16] x => float[1,4,10,10] y", body, weights),
+        picture(5),
+        picture(6),
+        {"x": picture(7)["x"] / 25500},
+    )
 
 
 FRAME, HOP, MELS = 256, 128, 20
@@ -74,10 +85,22 @@ def power_spectrum_of_16_bit_audio():
     window = np.hanning(FRAME)
     angle = 2 * np.pi * np.outer(np.arange(FRAME // 2), np.arange(FRAME)) / FRAME
     bands = np.maximum(0, 1 - np.abs(np.linspace(0, MELS + 1, FRAME // 2)[None] - np.arange(1, MELS + 1)[:, None]))
-    weights = {"cosines": (window * np.cos(angle))[:, None], "sines": (window * np.sin(angle))[:, None], "bands": bands[None], "floor": np.array(1.0), "mix": normal(1, 1, 8, MELS)}
-    body = (f"[real] r = Conv<strides = [{HOP}]>(x, cosines) [imaginary] i = Conv<strides = [{HOP}]>(x, sines) [square0] rr = Mul(r, r) [square1] ii = Mul(i, i) [power] p = Add(rr, ii) "
-            "[mel] m = MatMul(bands, p) [above0] f = Add(m, floor) [log] l = Log(f) [head] y = MatMul(mix, l)")
-    made = model(f"float[1,1,{16 * FRAME}] x => float[1,8,31] y", body, {name: a.astype(np.float32) for name, a in weights.items()})
+    weights = {
+        "cosines": (window * np.cos(angle))[:, None],
+        "sines": (window * np.sin(angle))[:, None],
+        "bands": bands[None],
+        "floor": np.array(1.0),
+        "mix": normal(1, 1, 8, MELS),
+    }
+    body = (
+        f"[real] r = Conv<strides = [{HOP}]>(x, cosines) [imaginary] i = Conv<strides = [{HOP}]>(x, sines) [square0] rr = Mul(r, r) [square1] ii = Mul(i, i) [power] p = Add(rr, ii) "
+        "[mel] m = MatMul(bands, p) [above0] f = Add(m, floor) [log] l = Log(f) [head] y = MatMul(mix, l)"
+    )
+    made = model(
+        f"float[1,1,{16 * FRAME}] x => float[1,8,31] y",
+        body,
+        {name: a.astype(np.float32) for name, a in weights.items()},
+    )
     return Case(made, sound(2, 32000), sound(3, 32000), sound(4, 100))
 
 
@@ -85,9 +108,17 @@ def power_spectrum_of_16_bit_audio():
 def front_end_among_subnormals():
     """A sensor's 1e-6 and less, of which a first layer makes subnormal numbers of float16; a norm comes behind it."""
     body = "[front] a = Conv(x, w0) [relu] b = Relu(a) [norm] c = InstanceNormalization<epsilon = 1e-20>(b, s, o) [mid] d = Conv(c, w1) [relu1] e = Relu(d) [head] y = Conv(e, w2)"
-    weights = {"w0": normal(1, 16, 2, 5, scale=0.3), "w1": normal(2, 16, 16, 3, scale=0.1), "w2": normal(3, 4, 16, 1), "s": np.ones(16, np.float32), "o": np.zeros(16, np.float32)}
+    weights = {
+        "w0": normal(1, 16, 2, 5, scale=0.3),
+        "w1": normal(2, 16, 16, 3, scale=0.1),
+        "w2": normal(3, 4, 16, 1),
+        "s": np.ones(16, np.float32),
+        "o": np.zeros(16, np.float32),
+    }
     signal = lambda seed, scale: {"x": normal(seed, 1, 2, 64, scale=scale)}
-    return Case(model("float[1,2,64] x => float[1,4,58] y", body, weights), signal(4, 1e-7), signal(5, 1e-7), signal(6, 1))
+    return Case(
+        model("float[1,2,64] x => float[1,4,58] y", body, weights), signal(4, 1e-7), signal(5, 1e-7), signal(6, 1)
+    )
 
 
 @case
@@ -99,7 +130,9 @@ def ppocr_mobile_det():
     sigmoid = next(node for node in reversed(whole.graph.node) if node.op_type == "Sigmoid")
     whole.graph.output.append(helper.make_tensor_value_info(sigmoid.input[0], TensorProto.FLOAT, None))
     arrays = np.load(folder / "refs" / f"{REAL_MODEL}.npz")
-    return Case(whole, {name[4:]: arrays[name] for name in arrays.files if name.startswith("in::")}, flags=["--keep-batch-norm"])
+    return Case(
+        whole, {name[4:]: arrays[name] for name in arrays.files if name.startswith("in::")}, flags=["--keep-batch-norm"]
+    )
 
 
 class Judge:
@@ -129,7 +162,10 @@ class Judge:
         """(is it inside, how far off it is as text)."""
         difference = rounding.compare(rounding.run(case.model, feeds), rounding.run_rounded(rewritten, feeds))
         limit = rounding.bound(rewritten, TensorProto.FLOAT16)
-        return difference.worst <= limit and not difference.new_bad and not difference.wrong, f"{difference.worst:.2g} of {limit:.2g}, {difference.new_bad} new NaN / Inf"
+        return (
+            difference.worst <= limit and not difference.new_bad and not difference.wrong,
+            f"{difference.worst:.2g} of {limit:.2g}, {difference.new_bad} new NaN / Inf",
+        )
 
     def judge(self, name, case):
         plain, plain_report = self.rewrite(case)
@@ -138,7 +174,9 @@ class Judge:
         for what, feeds in (("the sample", case.sample), ("other data", case.other)):
             if feeds is None:
                 continue
-            (is_right_without, without), (is_right, with_it) = (self.measure(case, result, feeds) for result in (plain, calibrated))
+            (is_right_without, without), (is_right, with_it) = (
+                self.measure(case, result, feeds) for result in (plain, calibrated)
+            )
             texts.append(f"on {what} with it {with_it}, without {without}")
             self.expect(not is_right_without, f"{name}, on {what}: right without calibration: shows nothing")
             self.expect(is_right, f"{name}, on {what}, calibrated: {with_it}")
@@ -150,8 +188,13 @@ class Judge:
         self.expect(heavy, f"{name}: no matrix work is low")
         if case.tame is not None:
             _, tame = self.rewrite(case, case.tame)
-            same = [n["path"] for n in tame["nodes"] if n["low"]] == [n["path"] for n in plain_report["nodes"] if n["low"]]
-            self.expect(same, f"{name}: calibrated on tame data it is not what it is without: {[n['because'] for n in tame['nodes'] if 'observed' in n['because']]}")
+            same = [n["path"] for n in tame["nodes"] if n["low"]] == [
+                n["path"] for n in plain_report["nodes"] if n["low"]
+            ]
+            self.expect(
+                same,
+                f"{name}: calibrated on tame data it is not what it is without: {[n['because'] for n in tame['nodes'] if 'observed' in n['because']]}",
+            )
         print(f"{name}: {'; '.join(texts)}; float32 for it: {', '.join(held)}; {heavy} heavy nodes low", flush=True)
 
 
@@ -170,7 +213,9 @@ def main():
     if judge.failed or not judge.passed:
         return 1
     if not has_model:
-        print(f"SKIPPED: no {REAL_MODEL} in {shared_folder() / 'models'} (set AMP_SHARED): THE REAL MODEL WAS NOT JUDGED")
+        print(
+            f"SKIPPED: no {REAL_MODEL} in {shared_folder() / 'models'} (set AMP_SHARED): THE REAL MODEL WAS NOT JUDGED"
+        )
         return 77
     return 0
 

@@ -7,6 +7,7 @@
 The function's name is the case's name. Checks take an Outcome and return sentences; none is all well. `low` and `high` look at the types of a node's
 ports in the written model, not at what the report claims; `because` looks at the report.
 """
+
 import collections
 import dataclasses
 import functools
@@ -15,10 +16,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, numpy_helper
 
-from judge import rounding
-from judge import scope_rules
-from judge import scopes
-from judge import structure
+from judge import rounding, scope_rules, scopes, structure
 from judge.inlining import inlined
 
 FLOAT = TensorProto.FLOAT
@@ -33,7 +31,9 @@ class Case:
     flags: list = dataclasses.field(default_factory=list)
     exact: tuple = ()  # outputs that have to be the same to the bit
     exit: int = 0
-    is_valid: bool = True  # the original passes the checker as it is; if not, it does once it is sorted and value_info is dropped
+    is_valid: bool = (
+        True  # the original passes the checker as it is; if not, it does once it is sorted and value_info is dropped
+    )
     external: bool = False  # weights in a file beside the model
 
 
@@ -80,6 +80,7 @@ def complaint(numbers):
         assert function.__name__ not in CASES, function.__name__
         CASES[function.__name__] = numbers, function
         return function
+
     return register
 
 
@@ -90,7 +91,9 @@ def model(signature, body, weights=None, opset=17, ir=8, imports="", functions="
     made = onnx.parser.parse_model(text)
     made.graph.initializer.extend(numpy_helper.from_array(np.asarray(a), name) for name, a in (weights or {}).items())
     if ir < 4:  # there, every initializer is an input too
-        made.graph.input.extend(onnx.helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in made.graph.initializer)
+        made.graph.input.extend(
+            onnx.helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in made.graph.initializer
+        )
     return made
 
 
@@ -119,6 +122,7 @@ def _each(names, judge):
             node, types = outcome.find(name)
             found += judge(outcome, name, node, types) if node else [f"{name} is gone"]
         return found
+
     return check
 
 
@@ -128,10 +132,16 @@ def _has_low_port(outcome, node, types):
 
 def sequence_is(is_low, *names):
     """The sequences at these nodes are low, or float32."""
+
     def check(outcome):
         found = {name: outcome.kinds_in_sequence(name) for name in names}
         wanted = {outcome.low if is_low else FLOAT}
-        return [f"{name} has sequences of {sorted(map(structure._type, kinds))}" for name, kinds in found.items() if kinds != wanted]
+        return [
+            f"{name} has sequences of {sorted(map(structure._type, kinds))}"
+            for name, kinds in found.items()
+            if kinds != wanted
+        ]
+
     return check
 
 
@@ -145,18 +155,43 @@ def high(*names):
 
 def operators(kind, count, is_low):
     """How many nodes of an operator there are, over all scopes and inlined functions, and whether they are low. Names change where functions are inlined."""
+
     def check(outcome):
-        found = [_has_low_port(outcome, n, types) for _, graph, types in outcome.flat_graphs for n in graph.node if n.op_type == kind and n.domain == ""]
-        return [] if found == [is_low] * count else [f"{sum(found)} of {len(found)} {kind} are low, not {count * is_low} of {count}"]
+        found = [
+            _has_low_port(outcome, n, types)
+            for _, graph, types in outcome.flat_graphs
+            for n in graph.node
+            if n.op_type == kind and n.domain == ""
+        ]
+        return (
+            []
+            if found == [is_low] * count
+            else [f"{sum(found)} of {len(found)} {kind} are low, not {count * is_low} of {count}"]
+        )
+
     return check
 
 
 def reads(name, port, kind):
-    return _each([name], lambda o, _, node, types: [] if types.get(node.input[port]) == kind else [f"{name} reads {structure._type(types.get(node.input[port]))} at {port}"])
+    return _each(
+        [name],
+        lambda o, _, node, types: (
+            []
+            if types.get(node.input[port]) == kind
+            else [f"{name} reads {structure._type(types.get(node.input[port]))} at {port}"]
+        ),
+    )
 
 
 def gives(name, port, kind):
-    return _each([name], lambda o, _, node, types: [] if types.get(node.output[port]) == kind else [f"{name} gives {structure._type(types.get(node.output[port]))} at {port}"])
+    return _each(
+        [name],
+        lambda o, _, node, types: (
+            []
+            if types.get(node.output[port]) == kind
+            else [f"{name} gives {structure._type(types.get(node.output[port]))} at {port}"]
+        ),
+    )
 
 
 def reads_float32(name, port):
@@ -165,17 +200,25 @@ def reads_float32(name, port):
 
 def user_casts_stay(*names):
     """Casts of the original are there with the type that they had."""
+
     def judge(outcome, name, node, types):
         before = next(n for _, g in scopes.all_graphs(outcome.original.graph) for n in g.node if n.name == name)
         return [] if scopes.cast_target(node) == scopes.cast_target(before) else [f"{name} casts to another type"]
+
     return _each(names, judge)
 
 
 def casts_of(value, count):
     def check(outcome):
         old = {n.name for n in outcome.original.graph.node if n.name}
-        found = [n for _, g, _ in outcome.graphs for n in g.node if n.op_type == "Cast" and n.input[0] == value and n.name not in old]
+        found = [
+            n
+            for _, g, _ in outcome.graphs
+            for n in g.node
+            if n.op_type == "Cast" and n.input[0] == value and n.name not in old
+        ]
         return [] if len(found) == count else [f"{len(found)} casts of {value}, not {count}"]
+
     return check
 
 
@@ -195,45 +238,67 @@ def unique_nodes(outcome):
 
 def holds_weight(name, kind):
     """The written model has this initializer with this type."""
+
     def check(outcome):
         tensor = outcome.weight(name)
-        return [] if tensor is not None and tensor.data_type == kind else [f"no initializer {name} of type {structure._type(kind)}"]
+        return (
+            []
+            if tensor is not None and tensor.data_type == kind
+            else [f"no initializer {name} of type {structure._type(kind)}"]
+        )
+
     return check
 
 
 def low_weights(judge, text):
     """Judges the list of all low initializers as arrays."""
+
     def check(outcome):
-        found = [numpy_helper.to_array(t) for _, g, _ in outcome.graphs for t in g.initializer if t.data_type == outcome.low]
+        found = [
+            numpy_helper.to_array(t) for _, g, _ in outcome.graphs for t in g.initializer if t.data_type == outcome.low
+        ]
         return [] if judge(found) else [f"low weights: {text}"]
+
     return check
 
 
 def states(name, shape):
     """The main graph's value_info gives the value this shape; None: it has no entry."""
+
     def check(outcome):
-        found = [[d.dim_value for d in v.type.tensor_type.shape.dim] for v in outcome.result.graph.value_info if v.name == name]
-        return [] if found == ([] if shape is None else [shape]) else [f"value_info states {found} of {name}, not {shape}"]
+        found = [
+            [d.dim_value for d in v.type.tensor_type.shape.dim]
+            for v in outcome.result.graph.value_info
+            if v.name == name
+        ]
+        return (
+            [] if found == ([] if shape is None else [shape]) else [f"value_info states {found} of {name}, not {shape}"]
+        )
+
     return check
 
 
 def because(name, text):
     """The report gives this reason for the node."""
+
     def check(outcome):
         if outcome.report is None:
             return []
         given = next((n["because"] for n in outcome.report["nodes"] if n["path"] == name), "(not in the report)")
         return [] if text in given else [f"the report says of {name}: {given}"]
+
     return check
 
 
 def reported(judge, text):
     def check(outcome):
         return [] if outcome.report is None or judge(outcome.report) else [f"report: {text}"]
+
     return check
 
 
 def only(dtype, *checks):
     def check(outcome):
         return [text for c in checks for text in c(outcome)] if outcome.dtype == dtype else []
+
     return check

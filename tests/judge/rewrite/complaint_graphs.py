@@ -1,10 +1,26 @@
 """Complaints 30 to 44: names, shared values, inputs and outputs, models that are mixed already. Bodies and functions are in complaint_scopes.py."""
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from judge.rewrite.complaint_case import (FLOAT, Case, array, because, casts_of, complaint, gives, high, holds_weight, low, model, no_new_casts, only, reads_float32, unchanged,
-                            unique_nodes)
+from judge.rewrite.complaint_case import (
+    FLOAT,
+    Case,
+    array,
+    casts_of,
+    complaint,
+    gives,
+    high,
+    holds_weight,
+    low,
+    model,
+    no_new_casts,
+    only,
+    reads_float32,
+    unchanged,
+    unique_nodes,
+)
 
 W = {"w": array(4, 4)}
 SQUARE = "float[4,4] x => float[4,4] y"
@@ -55,18 +71,29 @@ def unsorted_nodes():
 @complaint("32")
 def shared_init_max_add():
     body = "[mm0] a = MatMul(x, w) [max] b = Max(a, w) [add] c = Add(a, w) [mm1] y = MatMul(b, c)"
-    return Case(model(SQUARE, body, W), [low("mm0", "add", "mm1"), high("max"), reads_float32("max", 1), holds_weight("w", FLOAT)], flags=["--deny", "Max"])
+    return Case(
+        model(SQUARE, body, W),
+        [low("mm0", "add", "mm1"), high("max"), reads_float32("max", 1), holds_weight("w", FLOAT)],
+        flags=["--deny", "Max"],
+    )
 
 
 @complaint("33")
 def dual_use_output():
     body = "[mm0] y = MatMul(x, w) [relu] r = Relu(y) [exp] e = Exp(y) [mm1] z = MatMul(r, w)"
-    return Case(model("float[4,4] x => float[4,4] y, float[4,4] z, float[4,4] e", body, W), [low("mm0", "relu", "mm1"), high("exp")])
+    return Case(
+        model("float[4,4] x => float[4,4] y, float[4,4] z, float[4,4] e", body, W),
+        [low("mm0", "relu", "mm1"), high("exp")],
+    )
 
 
 @complaint("33")
 def input_is_output():
-    return Case(model("float[4,4] x => float[4,4] y, float[4,4] x", "[mm0] y = MatMul(x, w)", W), [low("mm0")], flags=["--keep-io", "all"])
+    return Case(
+        model("float[4,4] x => float[4,4] y, float[4,4] x", "[mm0] y = MatMul(x, w)", W),
+        [low("mm0")],
+        flags=["--keep-io", "all"],
+    )
 
 
 @complaint("33")
@@ -89,14 +116,19 @@ def initializer_is_input():
 
 @complaint("34")
 def initializer_is_input_ir3():
-    return Case(model(SQUARE, "[mm0] a = MatMul(x, w) [relu] b = Relu(a) [mm1] y = MatMul(b, w)", W, opset=8, ir=3), [only("float16", low("mm0", "relu", "mm1"))])
+    return Case(
+        model(SQUARE, "[mm0] a = MatMul(x, w) [relu] b = Relu(a) [mm1] y = MatMul(b, w)", W, opset=8, ir=3),
+        [only("float16", low("mm0", "relu", "mm1"))],
+    )
 
 
 @complaint("34")
 def sparse_initializer():
     made = model(SQUARE, "[mm0] a = MatMul(x, w) [add] b = Add(a, s) [mm1] y = MatMul(b, w)", W)
     values = numpy_helper.from_array(np.array([1, 2], np.float32), "s")
-    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([0, 5]), "s_indices"), [4, 4]))
+    made.graph.sparse_initializer.append(
+        helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([0, 5]), "s_indices"), [4, 4])
+    )
     return Case(made, [low("mm0", "mm1")])
 
 
@@ -110,8 +142,18 @@ def empty_io():
 def optional_input_skipped():
     body = """[mm0] a = MatMul(x, w) [clip] b = Clip(a, , hi) [steps] c = Unsqueeze(a, axis) [rnn] r, h = LSTM<hidden_size = 2>(c, W, R, , , h0)
               [mm1] y = MatMul(b, w)"""
-    weights = {**W, "hi": np.float32(3), "W": array(1, 8, 4), "R": array(1, 8, 2), "axis": np.array([1]), "h0": np.zeros((1, 1, 2), np.float32)}
-    return Case(model("float[4,4] x => float[4,4] y, float[4,1,1,2] r", body, weights, opset=17), [low("mm0", "clip", "mm1"), only("float16", low("rnn"))])
+    weights = {
+        **W,
+        "hi": np.float32(3),
+        "W": array(1, 8, 4),
+        "R": array(1, 8, 2),
+        "axis": np.array([1]),
+        "h0": np.zeros((1, 1, 2), np.float32),
+    }
+    return Case(
+        model("float[4,4] x => float[4,4] y, float[4,1,1,2] r", body, weights, opset=17),
+        [low("mm0", "clip", "mm1"), only("float16", low("rnn"))],
+    )
 
 
 @complaint("36")
@@ -163,12 +205,17 @@ def half_mixed():
 @complaint("38")
 def denied_node_feeds_output():
     body = "[mm0] a = MatMul(x, w) [exp] y = Exp(a) [softmax] z = Softmax(x)"
-    return Case(model("float[4,4] x => float[4,4] y, float[4,4] z", body, W), [low("mm0"), gives("exp", 0, FLOAT), gives("softmax", 0, FLOAT)])
+    return Case(
+        model("float[4,4] x => float[4,4] y, float[4,4] z", body, W),
+        [low("mm0"), gives("exp", 0, FLOAT), gives("softmax", 0, FLOAT)],
+    )
 
 
 @complaint("39")
 def everything_denied():
-    return Case(model(SQUARE, "[mm0] a = MatMul(x, w) [mm1] y = MatMul(a, w)", W), [unchanged], flags=["--deny-node", "*"])
+    return Case(
+        model(SQUARE, "[mm0] a = MatMul(x, w) [mm1] y = MatMul(a, w)", W), [unchanged], flags=["--deny-node", "*"]
+    )
 
 
 # ---- weights in other files
@@ -176,4 +223,12 @@ def everything_denied():
 
 @complaint("44")
 def external_weights():
-    return Case(model("float[4,64] x => float[4,64] y", "[mm0] a = MatMul(x, w) [relu] b = Relu(a) [mm1] y = MatMul(b, w)", {"w": array(64, 64)}), [low("mm0", "relu", "mm1")], external=True)
+    return Case(
+        model(
+            "float[4,64] x => float[4,64] y",
+            "[mm0] a = MatMul(x, w) [relu] b = Relu(a) [mm1] y = MatMul(b, w)",
+            {"w": array(64, 64)},
+        ),
+        [low("mm0", "relu", "mm1")],
+        external=True,
+    )

@@ -15,6 +15,7 @@ Every case runs in both low types, with inputs and outputs kept and released. Ru
 NOT_YET lists cases whose guard is still to come: their form is judged like any other's, the rest is printed and counted neither as passed nor as failed.
 At last the same judge sees a converter that chooses nothing (naive_rewriter.py, `blind`): it has to fail most of the cases, or the judge does not bite.
 """
+
 import argparse
 import collections
 import json
@@ -25,18 +26,17 @@ import tempfile
 import numpy as np
 import onnx
 
-from judge.rewrite import complaint_case
-from judge.rewrite import complaint_graphs  # registers its cases, as the next three do
-from judge.rewrite import complaint_scopes
-from judge.rewrite import complaint_types
-from judge.rewrite import complaint_values
-from judge import rounding
-from judge import runtimes
-from judge import scopes
-from judge import structure
-from judge.rewrite.complaint_case import CASES, Outcome
+from judge import rounding, runtimes, scopes, structure
 from judge.inlining import inlined
 from judge.naive_rewriter import NaiveTool
+from judge.rewrite import (
+    complaint_case,
+    complaint_graphs,  # registers its cases, as the next three do
+    complaint_scopes,
+    complaint_types,
+    complaint_values,
+)
+from judge.rewrite.complaint_case import CASES, Outcome
 from judge.structure import DTYPES
 from judge.tool import Tool
 
@@ -67,7 +67,13 @@ class Judge:
         self.measured = "not run"
         path = self.folder / "in.onnx"
         if case.external:
-            onnx.save(onnx.ModelProto.FromString(case.model.SerializeToString()), path, save_as_external_data=True, location="in.data", size_threshold=0)
+            onnx.save(
+                onnx.ModelProto.FromString(case.model.SerializeToString()),
+                path,
+                save_as_external_data=True,
+                location="in.data",
+                size_threshold=0,
+            )
         else:
             path.write_bytes(case.model.SerializeToString(deterministic=True))
         flags = ["--dtype", dtype, *(["--keep-io", keep_io] if "--keep-io" not in case.flags else []), *case.flags]
@@ -82,15 +88,27 @@ class Judge:
         for name, source in (("again", path), ("twice", out)):
             answer, other = self.rewrite(source, name, flags)
             if answer.exit or not other.exists() or other.read_bytes() != out.read_bytes():
-                found.append(("twice", f"{'the same input' if name == 'again' else 'a second run'} gives {answer.exit}: {answer.first_error() if answer.exit else 'other bytes'}"))
+                found.append(
+                    (
+                        "twice",
+                        f"{'the same input' if name == 'again' else 'a second run'} gives {answer.exit}: {answer.first_error() if answer.exit else 'other bytes'}",
+                    )
+                )
         given = json.loads(report.read_text()) if report.exists() else None
         if given is None and self.has_report:
             found.append(("expect", "no report was written"))
         result = onnx.load(out)
-        base = case.model if case.is_valid else scopes.without_value_info(scopes.sort(onnx.ModelProto.FromString(case.model.SerializeToString())))
+        base = (
+            case.model
+            if case.is_valid
+            else scopes.without_value_info(scopes.sort(onnx.ModelProto.FromString(case.model.SerializeToString())))
+        )
         kept = case.flags[case.flags.index("--keep-io") + 1] if "--keep-io" in case.flags else keep_io
         try:
-            found += [("structure", text) for text in structure.problems(base, result, dtype, kept, feeds=complaint_case.fill_feeds(case))]
+            found += [
+                ("structure", text)
+                for text in structure.problems(base, result, dtype, kept, feeds=complaint_case.fill_feeds(case))
+            ]
         except Exception as error:
             found.append(("structure", f"inference: {structure._short(error)}"))
         found += self._values(case, base, result, dtype)
@@ -104,7 +122,9 @@ class Judge:
     def _values(self, case, base, result, dtype):
         feeds = complaint_case.fill_feeds(case)
         reference = rounding.run_rounded(base, feeds)
-        bad = [name for name, a in reference.items() if np.asarray(a).dtype.kind == "f" and np.isnan(np.asarray(a)).any()]
+        bad = [
+            name for name, a in reference.items() if np.asarray(a).dtype.kind == "f" and np.isnan(np.asarray(a)).any()
+        ]
         if bad:
             return [("values", f"the case is wrong: the original gives NaN in {bad}")]
         try:
@@ -116,12 +136,22 @@ class Judge:
         self.measured = f"relative L2 {difference.worst:.2g} of {limit:.2g}, {difference.new_bad} new NaN / Inf"
         found = []
         if difference.worst > limit or difference.new_bad or difference.wrong:
-            found.append(("values", f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf {difference.wrong or ''}"))
+            found.append(
+                (
+                    "values",
+                    f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf {difference.wrong or ''}",
+                )
+            )
         for name in case.exact:
             if not np.array_equal(reference[name], got[name]):
                 a, b = (np.asarray(v, np.float64).ravel() for v in (reference[name], got[name]))
                 off = np.abs(a - b).max() if a.shape == b.shape else float("nan")
-                found.append(("values", f"{name} is not the same: {np.mean(a != b) if a.shape == b.shape else 1:.0%} of the elements, off by up to {off:g}"))
+                found.append(
+                    (
+                        "values",
+                        f"{name} is not the same: {np.mean(a != b) if a.shape == b.shape else 1:.0%} of the elements, off by up to {off:g}",
+                    )
+                )
         return found
 
 
@@ -147,11 +177,19 @@ def judge_tool(tool, only, keep):
                 for keep_io in ["all"] if "--keep-io" in case.flags else ["all", "none"]:
                     failures, later = not_yet(name, dtype, judge.run(case, dtype, keep_io))
                     waits = name in NOT_YET and dtype in NOT_YET[name][0]
-                    passed, failed, pending = passed + (not failures and not waits), failed + bool(failures), pending + (waits and not failures)
+                    passed, failed, pending = (
+                        passed + (not failures and not waits),
+                        failed + bool(failures),
+                        pending + (waits and not failures),
+                    )
                     for rule, text in failures:
-                        lines.setdefault(f"FAIL {name} (complaint {number}): {rule}: {text}", []).append(f"{dtype}, io {keep_io}")
+                        lines.setdefault(f"FAIL {name} (complaint {number}): {rule}: {text}", []).append(
+                            f"{dtype}, io {keep_io}"
+                        )
                     for rule, text in later:
-                        lines.setdefault(f"not yet ({NOT_YET[name][2]}) {name} (complaint {number}): {rule}: {text}", []).append(f"{dtype}, io {keep_io}: {judge.measured}")
+                        lines.setdefault(
+                            f"not yet ({NOT_YET[name][2]}) {name} (complaint {number}): {rule}: {text}", []
+                        ).append(f"{dtype}, io {keep_io}: {judge.measured}")
                     if waits and not failures and not later:
                         lines.setdefault(f"holds now, take it off NOT_YET: {name}", []).append(f"{dtype}, io {keep_io}")
                     if failures and keep:
@@ -159,7 +197,9 @@ def judge_tool(tool, only, keep):
                         onnx.save(case.model, pathlib.Path(keep) / f"{name}.onnx")
             for line, where in lines.items():
                 print(f"{line} [{'; '.join(where)}]")
-    print(f"{sum(only in name for name in CASES)} cases of {len(numbers)} complaints, {passed + failed + pending} runs, {pending} of them wait for a guard")
+    print(
+        f"{sum(only in name for name in CASES)} cases of {len(numbers)} complaints, {passed + failed + pending} runs, {pending} of them wait for a guard"
+    )
     return passed, failed
 
 

@@ -3,13 +3,13 @@
 Sizes are those of a real run on the given inputs. Of activations and casts those of the main graph count (functions inlined): how often a body runs is not
 known. `costs(model, feeds)` takes a float32 model or a rewritten one.
 """
+
 import dataclasses
 
 import numpy as np
 from onnx import TensorProto
 
-from judge import rounding
-from judge import scopes
+from judge import rounding, scopes
 from judge.inlining import inlined
 from judge.scopes import LOW_TYPES
 
@@ -18,10 +18,10 @@ BYTES = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2, TensorProto.BFLOAT16: 2}
 
 @dataclasses.dataclass
 class Costs:
-    casts: int = 0             # between float32 and 16 bits, in all scopes
-    cast_bytes: int = 0        # read and written by those of the main graph
+    casts: int = 0  # between float32 and 16 bits, in all scopes
+    cast_bytes: int = 0  # read and written by those of the main graph
     activation_bytes: int = 0  # of all results of the main graph in float32 or 16 bits, casts' included
-    weight_bytes: int = 0      # of initializers and Constant nodes, all scopes
+    weight_bytes: int = 0  # of initializers and Constant nodes, all scopes
 
 
 def is_type_cast(node, types):
@@ -36,11 +36,15 @@ def costs(model, feeds):
     for _, graph, types in graphs:
         found.casts += sum(is_type_cast(n, types) for n in graph.node)
         found.weight_bytes += sum(_tensor_bytes(t) for t in graph.initializer)
-        found.weight_bytes += sum(_tensor_bytes(a.t) for n in graph.node if n.op_type == "Constant" for a in n.attribute if a.name == "value")
+        found.weight_bytes += sum(
+            _tensor_bytes(a.t) for n in graph.node if n.op_type == "Constant" for a in n.attribute if a.name == "value"
+        )
     _, graph, types = graphs[0]
     wide = rounding.widen(model, rounding=False).model
     shown, _ = rounding.expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
-    elements = {name: np.size(array) for name, array in rounding.run(shown, feeds).items() if not isinstance(array, list)}
+    elements = {
+        name: np.size(array) for name, array in rounding.run(shown, feeds).items() if not isinstance(array, list)
+    }
     elements |= {name: np.size(array) for name, array in feeds.items() if not isinstance(array, list)}
     elements |= {t.name: int(np.prod(t.dims)) for t in graph.initializer}
     size = lambda name: elements.get(name, 0) * BYTES.get(types.get(name), 0)

@@ -14,6 +14,7 @@ Rules, one failure line each:
   excluded    with --deny-node '*' the output is the input, byte for byte
 The closing line says how many calls and functions there were, and how many functions were shared by several calls: a judge that saw none fails.
 """
+
 import argparse
 import collections
 import pathlib
@@ -29,9 +30,7 @@ import onnx.reference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from judge import runtimes
-from judge import scopes
-from judge import structure
+from judge import runtimes, scopes, structure
 from judge.inlining import inlined
 from judge.tool import Tool
 
@@ -75,7 +74,11 @@ class Generator:
     def scale(self, made, value, like):
         constant, cast, result = self.name(), self.name(), self.name()
         kind = self.random.choice(["value_float", "value_floats", "value"])
-        value = {"value_float": value, "value_floats": [value] * N, "value": numpy_helper.from_array(np.full((N,), value, np.float32))}[kind]
+        value = {
+            "value_float": value,
+            "value_floats": [value] * N,
+            "value": numpy_helper.from_array(np.full((N,), value, np.float32)),
+        }[kind]
         made.append(self.node("Constant", [], [constant], **{kind: value}))
         made.append(self.node("CastLike", [constant, like], [cast]))
         made.append(self.node("Mul", [like, cast], [result]))
@@ -141,8 +144,17 @@ class Generator:
             step, go, went, result = self.name(), self.name(), self.name(), self.name()
             inner.append(self.node("Identity", [go], [went]))
             inner.append(self.node("Tanh", [inside[-1]], [result]))
-            ports = [helper.make_tensor_value_info(step, TensorProto.INT64, []), helper.make_tensor_value_info(go, TensorProto.BOOL, []), self.untyped(state)]
-            body = helper.make_graph(inner, self.name("g"), ports, [helper.make_tensor_value_info(went, TensorProto.BOOL, []), self.untyped(result)])
+            ports = [
+                helper.make_tensor_value_info(step, TensorProto.INT64, []),
+                helper.make_tensor_value_info(go, TensorProto.BOOL, []),
+                self.untyped(state),
+            ]
+            body = helper.make_graph(
+                inner,
+                self.name("g"),
+                ports,
+                [helper.make_tensor_value_info(went, TensorProto.BOOL, []), self.untyped(result)],
+            )
             made.append(self.node("Loop", [count, "", pick()], [out], body=body))
         return [out]
 
@@ -183,8 +195,12 @@ class Generator:
         made, values, condition = [], list(inputs), None
         if r.random() < 0.5:  # a condition of its own: bodies inside functions
             total, zero, like, condition = self.name(), self.name(), self.name(), self.name()
-            made += [self.node("ReduceSum", [inputs[0]], [total], keepdims=0), self.node("Constant", [], [zero], value_float=0.0),
-                     self.node("CastLike", [zero, total], [like]), self.node("Greater", [total, like], [condition])]
+            made += [
+                self.node("ReduceSum", [inputs[0]], [total], keepdims=0),
+                self.node("Constant", [], [zero], value_float=0.0),
+                self.node("CastLike", [zero, total], [like]),
+                self.node("Greater", [total, like], [condition]),
+            ]
         if bias:
             out = self.name()
             made.append(self.node("Gemm", [inputs[0], inputs[-1], bias], [out], alpha=0.25))
@@ -202,10 +218,20 @@ class Generator:
             first = r.choice(self.functions)[0]
             domain, name, overload = first.domain, first.name, self.name("o")
         required = [a for a, _, must in attributes if must]
-        defaults = [helper.make_attribute(a, choices[0]) for a, choices, must in attributes if not must and r.random() < 0.6]
-        proto = helper.make_function(domain, name, inputs + ([bias] if bias else []), list(dict.fromkeys(outputs)), made,
-                                     [helper.make_opsetid("", 17), helper.make_opsetid("local", 1), helper.make_opsetid("other.domain", 1)],
-                                     required + [a for a, _, must in attributes if not must and a not in {d.name for d in defaults}], defaults, overload=overload or None)
+        defaults = [
+            helper.make_attribute(a, choices[0]) for a, choices, must in attributes if not must and r.random() < 0.6
+        ]
+        proto = helper.make_function(
+            domain,
+            name,
+            inputs + ([bias] if bias else []),
+            list(dict.fromkeys(outputs)),
+            made,
+            [helper.make_opsetid("", 17), helper.make_opsetid("local", 1), helper.make_opsetid("other.domain", 1)],
+            required + [a for a, _, must in attributes if not must and a not in {d.name for d in defaults}],
+            defaults,
+            overload=overload or None,
+        )
         self.functions.append((proto, len(inputs) + bool(bias), int(bool(bias)), len(proto.output), attributes))
 
     def model(self):
@@ -221,14 +247,29 @@ class Generator:
         if r.random() < 0.3:
             doubles = self.call(made, ["d"], r.choice(self.functions))
         wanted = [values[-1], *([r.choice(values[3:])] if len(values) > 4 else [])]
-        outputs = [helper.make_tensor_value_info(v, TensorProto.FLOAT, [N, N]) for v in dict.fromkeys(v for v in wanted if v not in ("x", "z", "w"))]
+        outputs = [
+            helper.make_tensor_value_info(v, TensorProto.FLOAT, [N, N])
+            for v in dict.fromkeys(v for v in wanted if v not in ("x", "z", "w"))
+        ]
         outputs += [helper.make_tensor_value_info(v, TensorProto.DOUBLE, [N, N]) for v in doubles[:1]]
-        weights = [numpy_helper.from_array(np.random.default_rng(self.counter).uniform(-1, 1, (N, N)).astype(np.float32), "w")]
+        weights = [
+            numpy_helper.from_array(np.random.default_rng(self.counter).uniform(-1, 1, (N, N)).astype(np.float32), "w")
+        ]
         inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [N, N]) for n in "xz"] + [
-            helper.make_tensor_value_info("d", TensorProto.DOUBLE, [N, N]), helper.make_tensor_value_info("c", TensorProto.BOOL, [])]
+            helper.make_tensor_value_info("d", TensorProto.DOUBLE, [N, N]),
+            helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+        ]
         graph = helper.make_graph(made, "g", inputs, outputs, weights)
-        return helper.make_model(graph, functions=[f[0] for f in self.functions], ir_version=ir,
-                                 opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1), helper.make_opsetid("other.domain", 1)])
+        return helper.make_model(
+            graph,
+            functions=[f[0] for f in self.functions],
+            ir_version=ir,
+            opset_imports=[
+                helper.make_opsetid("", 17),
+                helper.make_opsetid("local", 1),
+                helper.make_opsetid("other.domain", 1),
+            ],
+        )
 
 
 class Inliner:
@@ -244,7 +285,12 @@ class Inliner:
 def feeds_of(model, condition):
     """The same values for every model, in the types that it wants."""
     rng, feeds = np.random.default_rng(1), {}
-    values = {"x": rng.uniform(-1, 1, (N, N)), "z": rng.uniform(-1, 1, (N, N)), "d": rng.uniform(-1, 1, (N, N)), "c": np.array(condition)}
+    values = {
+        "x": rng.uniform(-1, 1, (N, N)),
+        "z": rng.uniform(-1, 1, (N, N)),
+        "d": rng.uniform(-1, 1, (N, N)),
+        "c": np.array(condition),
+    }
     for info in model.graph.input:
         feeds[info.name] = values[info.name].astype(helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
     return feeds
@@ -267,7 +313,10 @@ def same(a, b):
 
 
 def near(a, b):
-    return all(np.all(np.isfinite(y) == np.isfinite(x)) and np.linalg.norm(x - y) <= TOLERANCE * (np.linalg.norm(x) + 1) for x, y in zip(a, b))
+    return all(
+        np.all(np.isfinite(y) == np.isfinite(x)) and np.linalg.norm(x - y) <= TOLERANCE * (np.linalg.norm(x) + 1)
+        for x, y in zip(a, b)
+    )
 
 
 class Judge:
@@ -295,7 +344,10 @@ class Judge:
         self._inlined(seed, model, source, run, expected)
         for dtype in structure.DTYPES:
             flags = [*rules(seed, model), "--dtype", dtype, "--keep-io", random.Random(seed).choice(["all", "none"])]
-            results = {mode: self._rewritten(seed, mode, source, [*flags, "--functions", mode]) for mode in ("inline", "keep", "specialise")}
+            results = {
+                mode: self._rewritten(seed, mode, source, [*flags, "--functions", mode])
+                for mode in ("inline", "keep", "specialise")
+            }
             self._modes(seed, model, dtype, flags, results, run, expected)
         return None
 
@@ -360,9 +412,19 @@ class Judge:
             self.expect(not flat.functions, "inline", seed, "functions are left")
         if kept is not None:
             functions = {f.SerializeToString() for f in model.functions}
-            self.expect({f.SerializeToString() for f in kept.functions} == functions, "keep", seed, "functions are not as they were")
+            self.expect(
+                {f.SerializeToString() for f in kept.functions} == functions,
+                "keep",
+                seed,
+                "functions are not as they were",
+            )
         if special is None or flat is None or special.SerializeToString() == unchanged:
-            self.expect(special is None or flat is None or flat.SerializeToString() == unchanged, "specialise", seed, "unchanged, but inline converts something")
+            self.expect(
+                special is None or flat is None or flat.SerializeToString() == unchanged,
+                "specialise",
+                seed,
+                "unchanged, but inline converts something",
+            )
             return
         try:
             onnx.checker.check_model(special, full_check=True)
@@ -400,10 +462,17 @@ def main():
         for seed in seeds:
             judge.judge(seed)
         t = judge.totals
-        print(f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, {t['specialised']} specialised functions, {t['shared']} shared; "
-              f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, inlined by inlining.py {t['flat']}, by none {t['not run']}")
+        print(
+            f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, {t['specialised']} specialised functions, {t['shared']} shared; "
+            f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, inlined by inlining.py {t['flat']}, by none {t['not run']}"
+        )
         if arguments.only is None:
-            judge.expect(min(t["calls"], t["changed"], t["specialised"], t["shared"], t["onnxruntime"]) > 0, "totals", 0, "the judge saw nothing")
+            judge.expect(
+                min(t["calls"], t["changed"], t["specialised"], t["shared"], t["onnxruntime"]) > 0,
+                "totals",
+                0,
+                "the judge saw nothing",
+            )
         print(runtimes.TOTALS)
         print(f"{t['passed']} passed, {t['failed']} failed")
         return 1 if t["failed"] else 0

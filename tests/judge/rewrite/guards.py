@@ -14,6 +14,7 @@ A guard that keeps a runtime from dying is shown by that: with it onnxruntime's 
 False alarms, over the models of real_models.py: heavy nodes that a structural guard keeps high, by guard; at most 1 % in each type. Absent models: that
 part is skipped, and the exit code is 77 unless something failed.
 """
+
 import argparse
 import collections
 import json
@@ -25,18 +26,33 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from judge.rewrite import complaint_graphs  # registers its cases, as the next does
-from judge.rewrite import complaint_values
-from judge import rounding
-from judge import runtimes
-from judge import scopes
+from judge import rounding, runtimes, scopes
+from judge.rewrite import (
+    complaint_graphs,  # registers its cases, as the next does
+    complaint_values,
+)
 from judge.rewrite.complaint_case import CASES, Case, array, fill_feeds, model
 from judge.shared_files import shared_folder
 from judge.structure import DTYPES
 from judge.tool import Tool
 
-GUARDS = ("positions", "displacements", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
-          "scatter reductions", "log-sum-exp by hand", "state", "quantised")
+GUARDS = (
+    "positions",
+    "displacements",
+    "shape math",
+    "thresholds",
+    "identifiers",
+    "decomposed norms",
+    "squares",
+    "wide values",
+    "range",
+    "poles",
+    "long reductions",
+    "scatter reductions",
+    "log-sum-exp by hand",
+    "state",
+    "quantised",
+)
 LOADING_GUARDS = ("transposed batches",)  # that keep a runtime from dying
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
@@ -48,6 +64,7 @@ def demonstrates(guard, dtypes=BOTH, run=rounding.run_rounded):
     def register(function):
         DEMONSTRATIONS.append((guard, function.__name__, dtypes, function, run))
         return function
+
     return register
 
 
@@ -59,6 +76,7 @@ def keeps_loading(guard):
     def register(function):
         LOADING.append((guard, function.__name__, function))
         return function
+
     return register
 
 
@@ -80,7 +98,11 @@ def ids_picked_by_a_product():
     body = "[hot] h = OneHot(route, depth, values) [ids] f = Cast<to = 1>(id) [pick] p = MatMul(h, f) [back] n = Cast<to = 7>(p) [mm] y = MatMul(x, w)"
     weights = {"depth": np.int64(4), "values": np.array([0, 1], np.float32), "w": array(4, 4)}
     feeds = {"id": np.array([[2049], [30011], [517], [4097]]), "route": np.array([3, 1, 0, 2])}
-    return Case(model("float[4,4] x, int64[4,1] id, int64[4] route => float[4,4] y, int64[4,1] n", body, weights), feeds=feeds, exact=("n",))
+    return Case(
+        model("float[4,4] x, int64[4,1] id, int64[4] route => float[4,4] y, int64[4,1] n", body, weights),
+        feeds=feeds,
+        exact=("n",),
+    )
 
 
 @demonstrates("thresholds")
@@ -88,7 +110,11 @@ def bucket_border():
     """99 * 1.0131 is above 100.28 in float32, not above it once factor, product and border are rounded."""
     body = "[mm0] a = MatMul(x, eye) [scale] b = Mul(a, factor) [above] c = Greater(b, border) [minus] m = Neg(a) [take] d = Where(c, a, m) [mm1] y = MatMul(d, eye)"
     weights = {"eye": EYE, "factor": np.float32(1.0131), "border": np.float32(100.28)}
-    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": np.full((4, 4), 99, np.float32)}, flags=["--follow", "on"])
+    return Case(
+        model("float[4,4] x => float[4,4] y", body, weights),
+        feeds={"x": np.full((4, 4), 99, np.float32)},
+        flags=["--follow", "on"],
+    )
 
 
 @demonstrates("decomposed norms", ("bfloat16",))
@@ -127,7 +153,10 @@ def power_spectrum():
     body = """[re] a = MatMul(x, w) [im] b = MatMul(z, w) [square0] p = Mul(a, a) [square1] q = Mul(b, b) [power] s = Add(p, q) [mel] m = MatMul(s, bank) [log] l = Log(m)
               [mm] y = MatMul(l, eye)"""
     weights = {"w": array(8, 8), "bank": array(8, 4, seed=2), "eye": EYE}
-    return Case(model("float[4,8] x, float[4,8] z => float[4,4] y", body, weights), feeds={"x": array(4, 8, low=200, high=900), "z": array(4, 8, low=200, high=900, seed=3)})
+    return Case(
+        model("float[4,8] x, float[4,8] z => float[4,4] y", body, weights),
+        feeds={"x": array(4, 8, low=200, high=900), "z": array(4, 8, low=200, high=900, seed=3)},
+    )
 
 
 @demonstrates("squares", ("bfloat16",))
@@ -135,7 +164,9 @@ def difference_of_sums_of_squares():
     body = """[mm0] a = MatMul(x, eye) [square] q = Mul(a, a) [mean0] p = ReduceMean<axes = [-1]>(q) [mean1] m = ReduceMean<axes = [-1]>(a) [square1] r = Mul(m, m)
               [variance] v = Sub(p, r) [mm1] y = MatMul(v, one)"""
     x = np.array([[16, 17, 18, 19], [20, 21, 21, 22], [30, 33, 31, 32], [17, 17, 19, 17]], np.float32)
-    return Case(model("float[4,4] x => float[4,1] y", body, {"eye": EYE, "one": np.ones((1, 1), np.float32)}), feeds={"x": x})
+    return Case(
+        model("float[4,4] x => float[4,1] y", body, {"eye": EYE, "one": np.ones((1, 1), np.float32)}), feeds={"x": x}
+    )
 
 
 @demonstrates("wide values", ("float16",))
@@ -144,7 +175,10 @@ def quiet_power_spectrum():
     body = """[re] a = MatMul(x, eye) [im] b = MatMul(z, eye) [square0] p = Mul(a, a) [square1] q = Mul(b, b) [power] s = Add(p, q) [mel] m = MatMul(s, bank)
               [largest] l = ReduceMax<keepdims = 1>(m) [share] d = Div(m, l) [mm] y = MatMul(d, eye)"""
     feeds = {"x": array(4, 4, low=1e-4, high=4e-4), "z": array(4, 4, low=1e-4, high=4e-4, seed=3)}
-    return Case(model("float[4,4] x, float[4,4] z => float[4,4] y", body, {"eye": EYE, "bank": array(4, 4, seed=2)}), feeds=feeds)
+    return Case(
+        model("float[4,4] x, float[4,4] z => float[4,4] y", body, {"eye": EYE, "bank": array(4, 4, seed=2)}),
+        feeds=feeds,
+    )
 
 
 @demonstrates("wide values", ("float16",))
@@ -152,15 +186,28 @@ def loud_power_spectrum_of_a_network():
     """Denied from the transform to the sum of squares; without the guard the product gets a float16 copy of its powers, which are above 65504. Nothing brings them back."""
     body = """[stft] z = STFT(x, step, , length) [square] q = Pow(z, two) [power] s = ReduceSum<keepdims = 0>(q, last) [mel] m = MatMul(s, bank) [scale] n = Mul(m, tiny)
               [mm0] g = MatMul(n, eye) [tanh] t = Tanh(g) [mm1] y = MatMul(t, eye)"""
-    weights = {"step": np.int64(8), "length": np.int64(16), "two": np.float32(2), "last": LAST, "bank": array(9, 4, seed=2), "tiny": np.float32(1e-3), "eye": EYE * np.float32(1e-3)}
-    return Case(model("float[1,64,1] x => float[1,7,4] y", body, weights), feeds={"x": array(1, 64, 1, low=-300, high=300)})
+    weights = {
+        "step": np.int64(8),
+        "length": np.int64(16),
+        "two": np.float32(2),
+        "last": LAST,
+        "bank": array(9, 4, seed=2),
+        "tiny": np.float32(1e-3),
+        "eye": EYE * np.float32(1e-3),
+    }
+    return Case(
+        model("float[1,64,1] x => float[1,7,4] y", body, weights), feeds={"x": array(1, 64, 1, low=-300, high=300)}
+    )
 
 
 @demonstrates("wide values", ("float16",))
 def softmax_divided_behind_the_product():
     """exp(14) is beyond float16, the mean that it weighs is not."""
     body = """[mm0] a = MatMul(x, eye) [exp] e = Exp(a) [sum] s = ReduceSum(e, last) [weigh] n = MatMul(e, v) [share] d = Div(n, s) [mm1] y = MatMul(d, eye)"""
-    return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "last": LAST, "v": array(4, 4)}), feeds={"x": np.array([[14, 13, 11, 12], [2, 14, 0, 1], [13, 12, 14, 1], [12, 11, 13, 10]], np.float32)})
+    return Case(
+        model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "last": LAST, "v": array(4, 4)}),
+        feeds={"x": np.array([[14, 13, 11, 12], [2, 14, 0, 1], [13, 12, 14, 1], [12, 11, 13, 10]], np.float32)},
+    )
 
 
 @demonstrates("range", ("float16",))
@@ -177,8 +224,17 @@ def points_by_a_camera():
     body = """[mm0] a = MatMul(x, eye) [clip] p = Clip(a, near, far) [project] q = MatMul(p, camera) [part] u = Slice(q, zero, two, last) [depth] d = Slice(q, two, three, last)
               [divide] n = Div(u, d) [mm1] y = MatMul(n, half)"""
     camera = np.array([[1200, 0, 0], [0, 1200, 0], [640, 360, 1]], np.float32)
-    weights = {"eye": np.eye(3, dtype=np.float32), "near": np.float32(-100), "far": np.float32(100), "camera": camera, "zero": np.array([0]), "two": np.array([2]),
-               "three": np.array([3]), "last": LAST, "half": np.array([[0.5, 0], [0, 0.5]], np.float32)}
+    weights = {
+        "eye": np.eye(3, dtype=np.float32),
+        "near": np.float32(-100),
+        "far": np.float32(100),
+        "camera": camera,
+        "zero": np.array([0]),
+        "two": np.array([2]),
+        "three": np.array([3]),
+        "last": LAST,
+        "half": np.array([[0.5, 0], [0, 0.5]], np.float32),
+    }
     return Case(model("float[4,3] x => float[4,2] y", body, weights), feeds={"x": array(4, 3, low=60, high=98)})
 
 
@@ -195,7 +251,9 @@ def odds_of_what_is_nearly_sure():
 def flow_from_coordinates():
     """A step of a fraction of a pixel, at the thousandth."""
     body = """[mm0] a = MatMul(x, eye) [move0] c = Add(a, grid) [mm1] b = MatMul(a, eye) [move1] d = Add(c, b) [flow] f = Sub(d, grid) [mm2] y = MatMul(f, eye)"""
-    return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "grid": np.array([1, 500, 1000, 1500], np.float32)}))
+    return Case(
+        model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "grid": np.array([1, 500, 1000, 1500], np.float32)})
+    )
 
 
 @demonstrates("log-sum-exp by hand")
@@ -219,15 +277,24 @@ def run_adding_low(made, feeds):
             nodes.append(node)
             continue
         info = lambda name: helper.make_tensor_value_info(name, kind, None)
-        step = helper.make_graph([helper.make_node("Add", ["sum_in", "element"], ["sum_out"])], "step", [info("sum_in"), info("element")], [info("sum_out")])
+        step = helper.make_graph(
+            [helper.make_node("Add", ["sum_in", "element"], ["sum_out"])],
+            "step",
+            [info("sum_in"), info("element")],
+            [info("sum_out")],
+        )
         count = PLANE[0] * PLANE[1]
         constants = {"rows": np.array([1, 4, count]), "shape": np.array([1, 4, 1, 1])}
         spelled.graph.initializer.extend(numpy_helper.from_array(a, name) for name, a in constants.items())
         spelled.graph.initializer.append(helper.make_tensor("zeros", kind, [1, 4], np.zeros(4)))
         spelled.graph.initializer.append(helper.make_tensor("share", kind, [], [1 / count]))
-        nodes += [helper.make_node("Reshape", [node.input[0], "rows"], ["flat"]), helper.make_node("Transpose", ["flat"], ["elements"], perm=[2, 0, 1]),
-                  helper.make_node("Scan", ["zeros", "elements"], ["total"], num_scan_inputs=1, body=step), helper.make_node("Mul", ["total", "share"], ["average"]),
-                  helper.make_node("Reshape", ["average", "shape"], [node.output[0]])]
+        nodes += [
+            helper.make_node("Reshape", [node.input[0], "rows"], ["flat"]),
+            helper.make_node("Transpose", ["flat"], ["elements"], perm=[2, 0, 1]),
+            helper.make_node("Scan", ["zeros", "elements"], ["total"], num_scan_inputs=1, body=step),
+            helper.make_node("Mul", ["total", "share"], ["average"]),
+            helper.make_node("Reshape", ["average", "shape"], [node.output[0]]),
+        ]
     del spelled.graph.node[:], spelled.graph.value_info[:]
     spelled.graph.node.extend(nodes)
     return rounding.run_rounded(spelled, feeds)
@@ -252,7 +319,12 @@ def run_scattering_low(made, feeds):
             continue
         info = lambda name, kind=kind: helper.make_tensor_value_info(name, kind, None)
         one = helper.make_node("ScatterND", ["sum_in", "place", "update"], ["sum_out"], reduction="add")
-        step = helper.make_graph([one], "step", [info("sum_in"), helper.make_tensor_value_info("place", TensorProto.INT64, None), info("update")], [info("sum_out")])
+        step = helper.make_graph(
+            [one],
+            "step",
+            [info("sum_in"), helper.make_tensor_value_info("place", TensorProto.INT64, None), info("update")],
+            [info("sum_out")],
+        )
         node.CopyFrom(helper.make_node("Scan", node.input, node.output, num_scan_inputs=2, body=step))
     del spelled.graph.value_info[:]
     return rounding.run_rounded(spelled, feeds)
@@ -291,7 +363,11 @@ def running_average():
     body = "[mm] y = MatMul(x, w) [keep] a = Mul(average, decay) [take] b = Mul(y, rate) [step] next = Add(a, b)"
     weights = {"w": EYE, "decay": np.float32(0.998), "rate": np.float32(0.002)}
     made = model("float[4,4] x, float[4,4] average => float[4,4] y, float[4,4] next", body, weights)
-    return Case(made, feeds={"x": array(4, 4, low=1.5, high=2), "average": np.ones((4, 4), np.float32)}, flags=["--follow", "on"])
+    return Case(
+        made,
+        feeds={"x": array(4, 4, low=1.5, high=2), "average": np.ones((4, 4), np.float32)},
+        flags=["--follow", "on"],
+    )
 
 
 @demonstrates("quantised")
@@ -299,8 +375,16 @@ def product_just_below_a_step():
     """A sum of 2059 lies below the middle between two steps of 8 bits; 2060 and 2064, which the low types make of it, lie above."""
     body = """[data] xd = DequantizeLinear(x8, one) [weights] wd = DequantizeLinear(w8, one) [product] p = MatMul(xd, wd) [narrow] y8 = QuantizeLinear(p, step, zero)
               [wide] d = DequantizeLinear(y8, one) [mm] y = MatMul(d, last)"""
-    weights = {"last": np.array([[1]], np.float32), "one": np.float32(1), "w8": np.array([[64], [1]], np.int8), "step": np.float32(4119), "zero": np.int8(0)}
-    return Case(model("int8[2,2] x8 => float[2,1] y", body, weights), feeds={"x8": np.array([[32, 11], [96, 0]], np.int8)})
+    weights = {
+        "last": np.array([[1]], np.float32),
+        "one": np.float32(1),
+        "w8": np.array([[64], [1]], np.int8),
+        "step": np.float32(4119),
+        "zero": np.int8(0),
+    }
+    return Case(
+        model("int8[2,2] x8 => float[2,1] y", body, weights), feeds={"x8": np.array([[32, 11], [96, 0]], np.int8)}
+    )
 
 
 @keeps_loading("transposed batches")
@@ -333,7 +417,9 @@ class Judge:
         feeds = fill_feeds(case)
         reference, texts = run(case.model, feeds), []
         for group in ("all", "constants"):
-            result, report = self.rewrite(source, ["--dtype", dtype, *case.flags, "--guards", group, "--keep-decomposed"])
+            result, report = self.rewrite(
+                source, ["--dtype", dtype, *case.flags, "--guards", group, "--keep-decomposed"]
+            )
             difference = rounding.compare(reference, run(result, feeds))
             limit = rounding.bound(result, DTYPES[dtype])
             refused = runtimes.problems(case.model, result, dtype, feeds)
@@ -361,7 +447,10 @@ class Judge:
             answers[group] = runtimes.default_session_error(result)
             self.expect(report["totals"]["low"], f"{guard}: {name} --guards {group}: nothing is low")
         self.expect(answers["all"] is None, f"{guard}: {name}: with the guard: {answers['all']}")
-        self.expect("crashed" in (answers["constants"] or ""), f"{guard}: {name}: without the guard: {answers['constants']}: shows nothing")
+        self.expect(
+            "crashed" in (answers["constants"] or ""),
+            f"{guard}: {name}: without the guard: {answers['constants']}: shows nothing",
+        )
         print(f"{guard:20} {name:34} float16   with it: loaded; without: {answers['constants']}", flush=True)
 
     def count_alarms(self, paths):
@@ -373,7 +462,9 @@ class Judge:
                     self.expect(False, f"{path.stem} {dtype}: exit {answer.exit}: {answer.first_error()}")
                     continue
                 for node in json.loads((self.folder / "report.json").read_text())["nodes"]:
-                    guard = next((g for g in GUARDS + LOADING_GUARDS if node["because"].startswith(f"guard: {g}:")), None)
+                    guard = next(
+                        (g for g in GUARDS + LOADING_GUARDS if node["because"].startswith(f"guard: {g}:")), None
+                    )
                     heavy += node["heavy"]
                     held[guard] += 1
                     if guard and node["heavy"]:
@@ -382,7 +473,10 @@ class Judge:
             for guard in GUARDS + LOADING_GUARDS:
                 print(f"{dtype}: {guard}: {alarms[guard]} of {heavy} heavy nodes, {held[guard]} nodes of all kinds")
             count = sum(alarms.values())
-            self.expect(heavy and count <= MAX_ALARMS * heavy, f"{dtype}: structural guards keep {count} of {heavy} heavy nodes high, more than {MAX_ALARMS:.0%}")
+            self.expect(
+                heavy and count <= MAX_ALARMS * heavy,
+                f"{dtype}: structural guards keep {count} of {heavy} heavy nodes high, more than {MAX_ALARMS:.0%}",
+            )
 
 
 def main():
@@ -396,7 +490,10 @@ def main():
         judge = Judge(tool, folder)
         shown = {guard for guard, *_ in DEMONSTRATIONS}
         judge.expect(shown == set(GUARDS), f"guards without a demonstration: {set(GUARDS) - shown}")
-        judge.expect({guard for guard, *_ in LOADING} == set(LOADING_GUARDS), "a guard that keeps runtimes from dying without a demonstration")
+        judge.expect(
+            {guard for guard, *_ in LOADING} == set(LOADING_GUARDS),
+            "a guard that keeps runtimes from dying without a demonstration",
+        )
         for guard, name, dtypes, build, run in DEMONSTRATIONS:
             for dtype in dtypes:
                 if arguments.only in guard or arguments.only in name:
@@ -405,7 +502,9 @@ def main():
             if arguments.only in guard or arguments.only in name:
                 judge.demonstrate_loading(guard, name, build())
         if has_models and not arguments.only and not arguments.demonstrations:
-            judge.count_alarms(sorted((models / "models").glob("*.onnx")) + sorted((models / "conformance" / "light").glob("*.onnx")))
+            judge.count_alarms(
+                sorted((models / "models").glob("*.onnx")) + sorted((models / "conformance" / "light").glob("*.onnx"))
+            )
     print(runtimes.TOTALS)
     print(f"{judge.passed} passed, {judge.failed} failed")
     if judge.failed or not judge.passed:

@@ -3,6 +3,7 @@
 
 The models: $AMP_SHARED or ../shared next to the repository: models/, conformance/light/ and the node cases of conformance/node.tar.xz. Absent: exit 77.
 """
+
 import argparse
 import pathlib
 import shutil
@@ -23,7 +24,11 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(shared / "conformance" / "node.tar.xz", folder)
-        models = [*(shared / "models").glob("*.onnx"), *(shared / "conformance" / "light").glob("*.onnx"), *pathlib.Path(folder).rglob("*.onnx")]
+        models = [
+            *(shared / "models").glob("*.onnx"),
+            *(shared / "conformance" / "light").glob("*.onnx"),
+            *pathlib.Path(folder).rglob("*.onnx"),
+        ]
         result = subprocess.run([arguments.program, *map(str, sorted(models))], capture_output=True, text=True)
     failed = [line for line in result.stdout.splitlines() if "warning:" not in line][:-1]
     print("\n".join(failed[:20]))

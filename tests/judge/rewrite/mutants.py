@@ -6,6 +6,7 @@
 The program damages what it is given; this gives it the random graphs of both generators, the golden files' cases, and small models of $AMP_SHARED (or ../shared
 next to the repository): models/*.onnx and faults/*.onnx. Without those it says so and goes on. Exit code: the program's; 1 also when a planted abort goes unseen.
 """
+
 import argparse
 import os
 import pathlib
@@ -13,10 +14,12 @@ import subprocess
 import sys
 import tempfile
 
-from judge.generators import function_generator  # noqa: F401 registers with scope_generator, as the next does
-from judge.generators import graph_generator
-from judge.generators import scope_generator
-from judge.generators import sequence_generator  # noqa: F401
+from judge.generators import (
+    function_generator,  # noqa: F401 registers with scope_generator, as the next does
+    graph_generator,
+    scope_generator,
+    sequence_generator,  # noqa: F401
+)
 from judge.shared_files import shared_folder
 
 LARGEST_MODEL = 500_000  # bytes; larger ones take long and have no other structure
@@ -27,7 +30,12 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
 
 def shared_models():
     shared = shared_folder()
-    found = [p for folder in ("models", "faults") for p in sorted((shared / folder).glob("*.onnx")) if p.stat().st_size <= LARGEST_MODEL and p.name not in TOO_SLOW]
+    found = [
+        p
+        for folder in ("models", "faults")
+        for p in sorted((shared / folder).glob("*.onnx"))
+        if p.stat().st_size <= LARGEST_MODEL and p.name not in TOO_SLOW
+    ]
     if not found:
         print(f"NOT THERE: {shared}/models and {shared}/faults; mutants of generated graphs and golden files alone")
     return found
@@ -35,8 +43,12 @@ def shared_models():
 
 def write_sources(folder):
     for seed in range(GRAPHS):
-        (folder / f"flat_{seed:03}.onnx").write_bytes(graph_generator.generate(seed).SerializeToString(deterministic=True))
-        (folder / f"scopes_{seed:03}.onnx").write_bytes(scope_generator.generate(seed)[0].SerializeToString(deterministic=True))
+        (folder / f"flat_{seed:03}.onnx").write_bytes(
+            graph_generator.generate(seed).SerializeToString(deterministic=True)
+        )
+        (folder / f"scopes_{seed:03}.onnx").write_bytes(
+            scope_generator.generate(seed)[0].SerializeToString(deterministic=True)
+        )
 
 
 def main():
@@ -56,12 +68,35 @@ def main():
         write_sources(sources)
         paths = [sources, GOLDEN, *shared_models()]
         environment = {**os.environ, "TMPDIR": folder}
-        command = [a.program, "--seed", a.seed, "--first", a.first, "--mutants", a.mutants, "--seconds", a.seconds, "--keep", a.keep, *paths]
+        command = [
+            a.program,
+            "--seed",
+            a.seed,
+            "--first",
+            a.first,
+            "--mutants",
+            a.mutants,
+            "--seconds",
+            a.seconds,
+            "--keep",
+            a.keep,
+            *paths,
+        ]
         found = subprocess.run(command, env=environment).returncode
         if found not in (0, 1):
             print(f"FAIL: the program itself ended with {found}")
-        planted = subprocess.run([a.program, "--mutants", "3", "--plant", "1", "--keep", folder, sources], env=environment, capture_output=True, text=True)
-        if planted.returncode != 1 or "FAIL mutant 1" not in planted.stdout or "signal 6" not in planted.stdout or "3 mutants" in planted.stdout:
+        planted = subprocess.run(
+            [a.program, "--mutants", "3", "--plant", "1", "--keep", folder, sources],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        if (
+            planted.returncode != 1
+            or "FAIL mutant 1" not in planted.stdout
+            or "signal 6" not in planted.stdout
+            or "3 mutants" in planted.stdout
+        ):
             print(f"FAIL: an abort that was planted was not seen: {planted.stdout}")
             found = 1
     return found

@@ -6,6 +6,7 @@
 From opset 17 on, onnxruntime fuses such a cast and such a norm to a LayerNormalization of two types, and refuses the model. A lift therefore replaces the norm; where a
 rule keeps it as it is, nothing is lifted for another norm, and a lift that the user asks for comes with a warning.
 """
+
 import argparse
 import pathlib
 import sys
@@ -24,21 +25,34 @@ LAYER_NORM = "LayerNormalization"
 
 def norm(name, x, y, square="Pow"):
     squared = f"Pow({name}_c, two)" if square == "Pow" else f"Mul({name}_c, {name}_c)"
-    return (f"[{name}_mean] {name}_m = ReduceMean<axes = [-1]>({x}) [{name}_sub] {name}_c = Sub({x}, {name}_m) [{name}_pow] {name}_q = {squared} "
-            f"[{name}_var] {name}_v = ReduceMean<axes = [-1]>({name}_q) [{name}_eps] {name}_e = Add({name}_v, eps) [{name}_sqrt] {name}_s = Sqrt({name}_e) "
-            f"[{name}_div] {name}_n = Div({name}_c, {name}_s) [{name}_gamma] {name}_g = Mul({name}_n, gamma) [{name}_beta] {y} = Add({name}_g, beta) ")
+    return (
+        f"[{name}_mean] {name}_m = ReduceMean<axes = [-1]>({x}) [{name}_sub] {name}_c = Sub({x}, {name}_m) [{name}_pow] {name}_q = {squared} "
+        f"[{name}_var] {name}_v = ReduceMean<axes = [-1]>({name}_q) [{name}_eps] {name}_e = Add({name}_v, eps) [{name}_sqrt] {name}_s = Sqrt({name}_e) "
+        f"[{name}_div] {name}_n = Div({name}_c, {name}_s) [{name}_gamma] {name}_g = Mul({name}_n, gamma) [{name}_beta] {y} = Add({name}_g, beta) "
+    )
 
 
 def model(opset, own, lifting=True):
     """`lifting`: a norm in front, for which the rewrite lifts. `own`: a second one between the model's own casts, or else in float32."""
     random = np.random.default_rng(1)
     first = norm("l0", "p", "q") if lifting else "q = Identity(p) "
-    second = "[c0] qh = Cast<to = 10>(q) [fc1] a = MatMul(qh, wh) [up] af = Cast<to = 1>(a) " + norm("l1", "af", "nb") + "[down] nh = Cast<to = 10>(nb) [fc2] yh = MatMul(nh, wh) [up2] y0 = Cast<to = 1>(yh) "
+    second = (
+        "[c0] qh = Cast<to = 10>(q) [fc1] a = MatMul(qh, wh) [up] af = Cast<to = 1>(a) "
+        + norm("l1", "af", "nb")
+        + "[down] nh = Cast<to = 10>(nb) [fc2] yh = MatMul(nh, wh) [up2] y0 = Cast<to = 1>(yh) "
+    )
     plain = "[fc1] af = MatMul(q, w) " + norm("l1", "af", "nb") + "[fc2] y0 = MatMul(nb, w) "
     body = f"[fc0] p = MatMul(x, w) {first}{second if own else plain}[head] y = MatMul(y0, w)"
-    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,6,8] x) => (float[1,6,8] y) {{ {body} }}')
-    weights = {"w": random.normal(0, 0.4, (8, 8)).astype(np.float32), "two": np.float32(2), "eps": np.float32(1e-5),
-               "gamma": random.uniform(0.7, 1.2, 8).astype(np.float32), "beta": random.uniform(-1, 1, 8).astype(np.float32)}
+    made = onnx.parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : {opset}]> g (float[1,6,8] x) => (float[1,6,8] y) {{ {body} }}'
+    )
+    weights = {
+        "w": random.normal(0, 0.4, (8, 8)).astype(np.float32),
+        "two": np.float32(2),
+        "eps": np.float32(1e-5),
+        "gamma": random.uniform(0.7, 1.2, 8).astype(np.float32),
+        "beta": random.uniform(-1, 1, 8).astype(np.float32),
+    }
     if own:
         weights["wh"] = random.normal(0, 0.4, (8, 8)).astype(np.float16)
     made.graph.initializer.extend(numpy_helper.from_array(np.asarray(a), name) for name, a in weights.items())
@@ -49,7 +63,11 @@ def model(opset, own, lifting=True):
 def run(path):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, FEEDS)[0].astype(np.float64)
+    return (
+        onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        .run(None, FEEDS)[0]
+        .astype(np.float64)
+    )
 
 
 # (what, opset, own casts, a norm to lift for, flags, opset of the result, LayerNormalizations in it, words of a warning)
@@ -60,8 +78,26 @@ CASES = [
     ("the user lifts", 14, True, True, ["--opset", "17"], 17, 2, ""),
     ("the user lifts, and there is no other norm", 14, True, False, ["--opset", "17"], 17, 1, ""),
     ("norms stay written out: nothing is lifted", 14, True, True, ["--keep-decomposed"], 14, 0, ""),
-    ("norms stay written out and the user lifts: a warning", 14, True, True, ["--keep-decomposed", "--opset", "17"], 17, 0, "ONNX Runtime"),
-    ("a rule keeps the second and the user lifts: a warning", 14, True, True, ["--deny-node", "l1_div", "--opset", "17"], 17, 1, "ONNX Runtime"),
+    (
+        "norms stay written out and the user lifts: a warning",
+        14,
+        True,
+        True,
+        ["--keep-decomposed", "--opset", "17"],
+        17,
+        0,
+        "ONNX Runtime",
+    ),
+    (
+        "a rule keeps the second and the user lifts: a warning",
+        14,
+        True,
+        True,
+        ["--deny-node", "l1_div", "--opset", "17"],
+        17,
+        1,
+        "ONNX Runtime",
+    ),
 ]
 
 
@@ -85,7 +121,10 @@ def faults(tool, folder, case, dtype):
         yield f"no warning: {answer.stderr}"
     if not warning and "default optimisations fuse" in answer.stdout + answer.stderr:
         yield f"a warning: {answer.stderr}"
-    for name, arguments in (("a second run", [out, "-o", again, "--dtype", dtype, *flags]), ("taking it back", [out, "-o", back, "--policy", "float32"])):
+    for name, arguments in (
+        ("a second run", [out, "-o", again, "--dtype", dtype, *flags]),
+        ("taking it back", [out, "-o", back, "--policy", "float32"]),
+    ):
         second = tool.run(arguments)
         if second.exit:
             yield f"{name}: exit {second.exit}: {second.first_error()}"

@@ -6,6 +6,7 @@
 The numbers are those of the models' authors: a llama of five layers has five attentions, ten rotary embeddings (of queries and of keys) and eleven RMSNorms.
 A recogniser that finds less has lost a spelling; one that finds more takes something else for its own. Absent models: exit code 77, said loudly.
 """
+
 import argparse
 import collections
 import subprocess
@@ -38,7 +39,10 @@ def main():
     for path in paths:
         counts, wanted = found[str(path)], WANTED[path.stem]
         counts = {kind: counts.get(kind, 0) for kind in {*counts, *wanted}}
-        is_right = all(counts[kind] == wanted.get(kind, counts[kind] if kind not in ("Attention", "Rotary") else 0) for kind in counts)
+        is_right = all(
+            counts[kind] == wanted.get(kind, counts[kind] if kind not in ("Attention", "Rotary") else 0)
+            for kind in counts
+        )
         failures += not is_right
         print(f"{'ok' if is_right else 'FAILED'} {path.stem}: {dict(sorted(counts.items()))}, wanted {wanted}")
     if failures:

@@ -2,15 +2,15 @@
 
 Bytes are those of a run on the models' own inputs (costs.py). `fewest` rows state the smallest number of casts that the default's classes and guards allow.
 """
+
 import dataclasses
 import json
 import statistics
 
 import onnx
 
+from judge import rounding, structure
 from judge.rewrite import costs
-from judge import rounding
-from judge import structure
 
 ROWS = {
     "default": [],
@@ -47,7 +47,9 @@ class ProfileTable:
             answer = self.tool.run([subject.path, "-o", out, "--report", report, "--dtype", dtype, *flags])
             if answer.exit:
                 return f"{subject.name} {dtype} {row}: exit {answer.exit}: {answer.first_error()}"
-            self.entries.setdefault((dtype, row), []).append(self._entry(subject, dtype, onnx.load(out), json.loads(report.read_text()), base, out))
+            self.entries.setdefault((dtype, row), []).append(
+                self._entry(subject, dtype, onnx.load(out), json.loads(report.read_text()), base, out)
+            )
         return ""
 
     def _entry(self, subject, dtype, rewritten, facts, base, out):
@@ -59,7 +61,9 @@ class ProfileTable:
             low=sum(n["low"] for n in nodes),
             heavy=sum(n["heavy"] for n in nodes),
             heavy_low=sum(n["heavy"] and n["low"] for n in nodes),
-            costs=costs.Costs(got.casts - base.casts, got.cast_bytes - base.cast_bytes, got.activation_bytes, got.weight_bytes),
+            costs=costs.Costs(
+                got.casts - base.casts, got.cast_bytes - base.cast_bytes, got.activation_bytes, got.weight_bytes
+            ),
             activation_share=got.activation_bytes / max(base.activation_bytes, 1),
             weight_share=got.weight_bytes / max(base.weight_bytes, 1),
             grew=out.stat().st_size > subject.path.stat().st_size,
@@ -82,13 +86,19 @@ class ProfileTable:
     def show(self):
         if not self.entries:
             return
-        print(f"\nprofiles over {len(next(iter(self.entries.values())))} models; shares: median of a model's bytes over those in float32; error: largest over its bound")
-        print(f"{'type':9} {'profile':13} {'low':>5} {'heavy':>9} {'casts':>6} {'cast MB':>8} {'act. MB':>8} {'act. share':>10} {'weight share':>12} {'error':>6}  files that grew")
+        print(
+            f"\nprofiles over {len(next(iter(self.entries.values())))} models; shares: median of a model's bytes over those in float32; error: largest over its bound"
+        )
+        print(
+            f"{'type':9} {'profile':13} {'low':>5} {'heavy':>9} {'casts':>6} {'cast MB':>8} {'act. MB':>8} {'act. share':>10} {'weight share':>12} {'error':>6}  files that grew"
+        )
         for (dtype, row), found in self.entries.items():
             t = self.totals(dtype, row)
             heavy = f"{t['heavy']}/{sum(e.heavy for e in found)}"
             grew = ", ".join(e.model for e in found if e.grew) or "none"
-            print(f"{dtype:9} {row:13} {t['low']:5} {heavy:>9} {t['casts']:6} {t['cast MB']:8.1f} {t['act. MB']:8.1f} {t['act. share']:10.3f} {t['weight share']:12.3f} {t['error']:6.2f}  {grew}")
+            print(
+                f"{dtype:9} {row:13} {t['low']:5} {heavy:>9} {t['casts']:6} {t['cast MB']:8.1f} {t['act. MB']:8.1f} {t['act. share']:10.3f} {t['weight share']:12.3f} {t['error']:6.2f}  {grew}"
+            )
 
     def problems(self):
         """Where the default is worse than one of TensorFlow's profiles, or wrong."""
@@ -97,8 +107,16 @@ class ProfileTable:
             ours = self.totals(dtype, "default")
             for rival in RIVALS:
                 theirs = self.totals(dtype, rival)
-                found += [f"{dtype}: {rival} has {theirs[key]} {key}, the default {ours[key]}" for key in ("low", "heavy") if theirs[key] > ours[key]]
-                found += [f"{dtype}: {rival} has {theirs[key]:.3f} {key}, the default {ours[key]:.3f}" for key in ("cast MB", "act. MB", "act. share") if theirs[key] < ours[key]]
+                found += [
+                    f"{dtype}: {rival} has {theirs[key]} {key}, the default {ours[key]}"
+                    for key in ("low", "heavy")
+                    if theirs[key] > ours[key]
+                ]
+                found += [
+                    f"{dtype}: {rival} has {theirs[key]:.3f} {key}, the default {ours[key]:.3f}"
+                    for key in ("cast MB", "act. MB", "act. share")
+                    if theirs[key] < ours[key]
+                ]
             if ours["error"] > 1:
                 found.append(f"{dtype}: the default's largest error is {ours['error']:.2f} times its bound")
         return found

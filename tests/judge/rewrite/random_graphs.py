@@ -21,6 +21,7 @@ Rules, one failure line each (with the seed that makes the graph again):
 `--values` graphs are run; the others are judged by form alone. The closing lines say how many nodes became low and which operators appeared: a tool that
 converts nothing fails.
 """
+
 import argparse
 import collections
 import dataclasses
@@ -35,16 +36,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from judge import descriptions
-from judge.generators import function_generator  # registers with scope_generator, as the last does
-from judge.generators import graph_generator
-from judge import isomorphism
-from judge import rounding
-from judge import runtimes
-from judge.generators import scope_generator
-from judge import scopes
-from judge.generators import sequence_generator
-from judge import structure
+from judge import descriptions, isomorphism, rounding, runtimes, scopes, structure
+from judge.generators import (
+    function_generator,  # registers with scope_generator, as the last does
+    graph_generator,
+    scope_generator,
+    sequence_generator,
+)
 from judge.scopes import sort
 from judge.tool import Tool
 
@@ -105,7 +103,12 @@ def random_flags(model, source):
 
 def is_there(op_type, model):
     """How often, in bodies and functions too."""
-    return sum(n.op_type == op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node)
+    return sum(
+        n.op_type == op_type
+        for g in [model.graph, *model.functions]
+        for _, inner in scopes.all_graphs(g)
+        for n in inner.node
+    )
 
 
 def flag(flags, name, default):
@@ -114,7 +117,13 @@ def flag(flags, name, default):
 
 class Judge:
     def __init__(self, tool, folder, echo=True, keep=None, with_scopes=False):
-        self.tool, self.folder, self.echo, self.keep, self.with_scopes = tool, pathlib.Path(folder), echo, keep, with_scopes
+        self.tool, self.folder, self.echo, self.keep, self.with_scopes = (
+            tool,
+            pathlib.Path(folder),
+            echo,
+            keep,
+            with_scopes,
+        )
         self.failures, self.totals = [], Totals()
 
     def fail(self, rule, seed, text, flags=()):
@@ -133,7 +142,11 @@ class Judge:
             else:
                 model = graph_generator.generate(seed, smooth)
                 feeds, has_extreme = rounding.random_feeds(model, seed), graph_generator.has_extreme_constant(model)
-                feeds = {k: np.abs(v) + np.float32(0.5) if v.dtype.kind == "f" else v for k, v in feeds.items()} if smooth else feeds
+                feeds = (
+                    {k: np.abs(v) + np.float32(0.5) if v.dtype.kind == "f" else v for k, v in feeds.items()}
+                    if smooth
+                    else feeds
+                )
             if seed % 3 == 1:
                 descriptions.decorate(descriptions.state_types(model) if seed % 2 else model)
             ordered = sort(onnx.ModelProto.FromString(model.SerializeToString()))
@@ -174,9 +187,19 @@ class Judge:
         unchanged = written == path.read_bytes()  # unsorted ones stay unsorted then
         result = ordered if unchanged else onnx.ModelProto.FromString(written)
         self.totals.graphs += 1
-        self.totals.operators.update(n.op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node)
+        self.totals.operators.update(
+            n.op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node
+        )
         can_load = scopes.opset(result) <= ONNXRUNTIME_OPSET
-        found = structure.problems(ordered, result, dtype, flag(flags, "--keep-io", "all"), "--freeze-initializers" in flags, runtime=can_load, feeds=feeds)
+        found = structure.problems(
+            ordered,
+            result,
+            dtype,
+            flag(flags, "--keep-io", "all"),
+            "--freeze-initializers" in flags,
+            runtime=can_load,
+            feeds=feeds,
+        )
         for text in found[:3]:
             self.fail("structure", seed, text, flags)
         for text in descriptions.problems(ordered, result)[:3]:
@@ -230,8 +253,12 @@ class Judge:
             return "equal messages, other bytes"
         for i, (x, y) in enumerate(zip(a.graph.node, b.graph.node)):
             if x != y:
-                return f"node {i}: {x.op_type} {x.name!r} {list(x.output)} became {y.op_type} {y.name!r} {list(y.output)}"
-        differ = [f.name for f in onnx.GraphProto.DESCRIPTOR.fields if getattr(a.graph, f.name) != getattr(b.graph, f.name)]
+                return (
+                    f"node {i}: {x.op_type} {x.name!r} {list(x.output)} became {y.op_type} {y.name!r} {list(y.output)}"
+                )
+        differ = [
+            f.name for f in onnx.GraphProto.DESCRIPTOR.fields if getattr(a.graph, f.name) != getattr(b.graph, f.name)
+        ]
         return f"graph fields {differ}; {len(a.graph.node)} and {len(b.graph.node)} nodes"
 
     def _exclusion(self, path, out, model, result, lows, flags, seed, source):
@@ -255,7 +282,11 @@ class Judge:
             before = now
 
     def _isomorphic(self, model, result, path, out, flags, seed):
-        if "--deny-node" in flags or "," in flag(flags, "--keep-io", "all") or flag(flags, "--keep-io", "all") not in ("all", "none"):
+        if (
+            "--deny-node" in flags
+            or "," in flag(flags, "--keep-io", "all")
+            or flag(flags, "--keep-io", "all") not in ("all", "none")
+        ):
             return  # these flags name nodes and tensors
         other = isomorphism.renamed(model, seed)
         path = path.with_name("renamed.onnx")
@@ -265,7 +296,12 @@ class Judge:
         left, right = isomorphism.fingerprint(result), isomorphism.fingerprint(onnx.load(out))
         if left != right:
             gone, new = left[1] - right[1], right[1] - left[1]
-            self.fail("isomorphic", seed, f"{sum(gone.values())} of {sum(left[1].values())} nodes differ, kinds {dict(collections.Counter(k[0] for k in (gone + new).elements()))}", flags)
+            self.fail(
+                "isomorphic",
+                seed,
+                f"{sum(gone.values())} of {sum(left[1].values())} nodes differ, kinds {dict(collections.Counter(k[0] for k in (gone + new).elements()))}",
+                flags,
+            )
 
     def _external(self, model, result, out, flags, seed):
         path = self.folder / "split.onnx"
@@ -277,7 +313,12 @@ class Judge:
             return
         left, right = isomorphism.fingerprint(result), isomorphism.fingerprint(onnx.load(out))
         if left != right:
-            self.fail("external", seed, f"another graph: {dict(collections.Counter(k[0] for k in (left[1] - right[1]).elements()))}", flags)
+            self.fail(
+                "external",
+                seed,
+                f"another graph: {dict(collections.Counter(k[0] for k in (left[1] - right[1]).elements()))}",
+                flags,
+            )
 
     def _values(self, model, result, dtype, smooth, feeds, flags, seed):
         reference = rounding.run_rounded(model, feeds, rounding=False)
@@ -290,7 +331,12 @@ class Judge:
         inexact = plain.worst > (1e-5 if raised else 1e-6) or plain.wrong or plain.new_bad
         unequal = [] if raised or plain.worst else [name for name, share in plain.equal.items() if share < 1]
         if inexact or unequal:
-            self.fail("values", seed, f"without rounding {plain.worst:.3g} at {plain.where!r}, {plain.new_bad} new NaN / Inf, {plain.wrong}, unequal {unequal}", flags)
+            self.fail(
+                "values",
+                seed,
+                f"without rounding {plain.worst:.3g} at {plain.where!r}, {plain.new_bad} new NaN / Inf, {plain.wrong}, unequal {unequal}",
+                flags,
+            )
         self.totals.values += 1
         if not smooth:
             return
@@ -301,7 +347,12 @@ class Judge:
         limit = rounding.bound(result, structure.DTYPES[dtype])
         self.totals.worst[dtype] = max(self.totals.worst.get(dtype, 0), rounded.worst)
         if rounded.worst > limit or rounded.new_bad or rounded.wrong:
-            self.fail("values", seed, f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, {rounded.new_bad} new NaN / Inf, {rounded.wrong}", flags)
+            self.fail(
+                "values",
+                seed,
+                f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, {rounded.new_bad} new NaN / Inf, {rounded.wrong}",
+                flags,
+            )
 
 
 def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes=False, least=MIN_LOW_SHARE):
@@ -314,10 +365,16 @@ def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes
     totals = judge.totals
     inside = with_scopes and totals.low_inside < least[1] * totals.nodes
     if (totals.low < least[0] * totals.nodes or inside) and only is None:
-        judge.fail("structure", seed, f"only {totals.low} of {totals.nodes} nodes became low, {totals.low_inside} of them in bodies: the tool converts next to nothing")
+        judge.fail(
+            "structure",
+            seed,
+            f"only {totals.low} of {totals.nodes} nodes became low, {totals.low_inside} of them in bodies: the tool converts next to nothing",
+        )
     if echo:
-        print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.replaced} BatchNormalizations replaced, {totals.values} run, "
-              f"worst rounded error on smooth graphs {({k: float(f'{v:.2g}') for k, v in totals.worst.items()})}, {tool.calls} rewrites")
+        print(
+            f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.replaced} BatchNormalizations replaced, {totals.values} run, "
+            f"worst rounded error on smooth graphs { ({k: float(f'{v:.2g}') for k, v in totals.worst.items()}) }, {tool.calls} rewrites"
+        )
         print(runtimes.TOTALS)
         for rule, count in collections.Counter(f.rule for f in judge.failures).items():
             print(f"{rule}: {count} failures on {len({f.seed for f in judge.failures if f.rule == rule})} graphs")
@@ -340,7 +397,15 @@ def main():
     start = time.time()
     print(f"seed {arguments.seed}")
     with Tool(arguments.tool) as tool:
-        failures = run(tool, arguments.seed, arguments.graphs, arguments.values, keep=arguments.keep, only=arguments.only, with_scopes=arguments.scopes)
+        failures = run(
+            tool,
+            arguments.seed,
+            arguments.graphs,
+            arguments.values,
+            keep=arguments.keep,
+            only=arguments.only,
+            with_scopes=arguments.scopes,
+        )
     print(f"{time.time() - start:.0f} s", file=sys.stderr)
     return 1 if failures else 0
 

@@ -13,6 +13,7 @@ A reference file that onnxruntime contradicts on the original is not used, and l
 without a file. A model whose float32 run passes 65504 is exempt from numbers in float16, and listed.
 At the end a table of the default profile against TensorFlow's (profile_table.py): the default must be no worse in what is low and in what is moved.
 """
+
 import argparse
 import dataclasses
 import json
@@ -26,20 +27,26 @@ import onnx
 import onnx.printer
 from onnx import TensorProto
 
-from judge import descriptions
-from judge.rewrite import profile_table
-from judge import rounding
-from judge import runtimes
-from judge import scopes
-from judge import structure
+from judge import descriptions, rounding, runtimes, scopes, structure
 from judge.inlining import inlined
+from judge.rewrite import profile_table
 from judge.scopes import LOW_TYPES, all_graphs
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
 # Fused forms of them, domain com.microsoft.
-HEAVY_FUSED = {"FusedConv", "NhwcConv", "NhwcFusedConv", "FusedGemm", "FusedMatMul", "TransposeMatMul", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits"}
+HEAVY_FUSED = {
+    "FusedConv",
+    "NhwcConv",
+    "NhwcFusedConv",
+    "FusedGemm",
+    "FusedMatMul",
+    "TransposeMatMul",
+    "MultiHeadAttention",
+    "GroupQueryAttention",
+    "MatMulNBits",
+}
 MIN_HEAVY_SHARE = 0.9
 LARGEST_FLOAT16 = 65504.0
 # Not ordinary float32 models: 16 bits already, quantised, a training graph.
@@ -49,14 +56,18 @@ BROKEN = {"cct2_training_graph"}
 INPUTS_OF = {"libtashkeel_int8": "libtashkeel_float"}
 # (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
 OUTSIDE = {}
-PICTURES = {"fns_mosaic"}  # take pictures with values from 0 to 255; on noise around 0 their normalisations divide by next to nothing
+PICTURES = {
+    "fns_mosaic"
+}  # take pictures with values from 0 to 255; on noise around 0 their normalisations divide by next to nothing
 
 
 def picture(shape):
     """Smooth shapes with a little noise, values from 0 to 255, [N, C, H, W]."""
     random = np.random.default_rng(1)
-    y, x = np.mgrid[0:shape[2], 0:shape[3]] * (2 * np.pi / shape[3])
-    waves = lambda: sum(np.sin(random.uniform(0.5, 12) * x + random.uniform(0.5, 12) * y + random.uniform(0, 7)) for _ in range(12))
+    y, x = np.mgrid[0 : shape[2], 0 : shape[3]] * (2 * np.pi / shape[3])
+    waves = lambda: sum(
+        np.sin(random.uniform(0.5, 12) * x + random.uniform(0.5, 12) * y + random.uniform(0, 7)) for _ in range(12)
+    )
     image = np.stack([np.stack([waves() for _ in range(shape[1])]) for _ in range(shape[0])])
     image = (image - image.min()) / (image.max() - image.min()) * 255
     return (image + random.normal(0, 2, shape)).astype(np.float32)
@@ -66,7 +77,11 @@ def heavy_nodes(model, low):
     """(path, index among its kind) -> whether it is low, for every heavy node of every scope. Bodies and casts come and go around them."""
     found = {}
     for path, graph, types in scopes.typed_graphs(model, strict=False):
-        nodes = [n for n in graph.node if n.op_type in {"": HEAVY, "ai.onnx": HEAVY, "com.microsoft": HEAVY_FUSED}.get(n.domain, ())]
+        nodes = [
+            n
+            for n in graph.node
+            if n.op_type in {"": HEAVY, "ai.onnx": HEAVY, "com.microsoft": HEAVY_FUSED}.get(n.domain, ())
+        ]
         for i, node in enumerate(nodes):
             found[path, i] = any(types.get(name) == low for name in [*node.input, *node.output] if name)
     return found
@@ -75,6 +90,7 @@ def heavy_nodes(model, low):
 @dataclasses.dataclass
 class Subject:
     """A model with its inputs and what it gives in float32."""
+
     name: str
     path: pathlib.Path
     model: onnx.ModelProto
@@ -113,18 +129,25 @@ class Judge:
             if subject.name in PICTURES:
                 subject.feeds = {k: picture(v.shape) for k, v in subject.feeds.items()}
         is_low = any(t.data_type in LOW_TYPES for t in subject.model.graph.initializer)
-        subject.reference = rounding.run_rounded(subject.model, subject.feeds) if is_low else rounding.run(subject.model, subject.feeds)
+        subject.reference = (
+            rounding.run_rounded(subject.model, subject.feeds) if is_low else rounding.run(subject.model, subject.feeds)
+        )
         if expected:
             difference = rounding.compare(expected, subject.reference)
             limit = rounding.CAP[TensorProto.FLOAT16] if is_low else 1e-3
             if difference.worst <= limit and not difference.new_bad and not difference.wrong:
                 subject.reference = expected
             else:
-                self.notes.append(f"{subject.name}: its reference file is off by {difference.worst:.3g} at {difference.where!r} from onnxruntime on the original: not used")
+                self.notes.append(
+                    f"{subject.name}: its reference file is off by {difference.worst:.3g} at {difference.where!r} from onnxruntime on the original: not used"
+                )
         return subject
 
     def judge(self, subject, dtype, keep_io):
-        label, out, again, report = f"{subject.name} {dtype} keep-io {keep_io}", *(self.folder / n for n in ("out.onnx", "again.onnx", "report.json"))
+        label, out, again, report = (
+            f"{subject.name} {dtype} keep-io {keep_io}",
+            *(self.folder / n for n in ("out.onnx", "again.onnx", "report.json")),
+        )
         flags = ["--dtype", dtype, "--keep-io", keep_io]
         for file in (out, again, report):
             file.unlink(missing_ok=True)
@@ -135,17 +158,25 @@ class Judge:
             return self.expect(False, f"{label}: exit {answer.exit}: {answer.first_error()}")
         rewritten = onnx.load(out)
         subject = self._with_replaced(subject, flags, report, label)
-        found = structure.problems(subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN, feeds=subject.feeds)
+        found = structure.problems(
+            subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN, feeds=subject.feeds
+        )
         found += descriptions.problems(subject.model, rewritten)
         self.expect(not found, f"{label}: {len(found)} rules broken: {'; '.join(found[:4])}")
         refused = runtimes.openvino_problems(subject.model, rewritten)
         self.expect(not refused, f"{label}: {refused[:1]}")
         second = self.tool.run([out, "-o", again, *flags])
-        self.expect(not second.exit and again.exists() and again.read_bytes() == out.read_bytes(), f"{label}: a second run changes the file ({second.exit}: {second.first_error()})")
+        self.expect(
+            not second.exit and again.exists() and again.read_bytes() == out.read_bytes(),
+            f"{label}: a second run changes the file ({second.exit}: {second.first_error()})",
+        )
         again.unlink(missing_ok=True)
         excluded = self.tool.run([subject.path, "-o", again, *flags, "--deny-node", "*"])
         same = not excluded.exit and again.exists() and again.read_bytes() == subject.path.read_bytes()
-        self.expect(same, f"{label}: with every node excluded the output is not the input ({excluded.exit}: {excluded.first_error()})")
+        self.expect(
+            same,
+            f"{label}: with every node excluded the output is not the input ({excluded.exit}: {excluded.first_error()})",
+        )
         if keep_io == "all":
             self._external(subject, rewritten, flags, label)
         facts = json.loads(report.read_text()) if report.exists() else None
@@ -159,7 +190,10 @@ class Judge:
         low = facts["totals"]["low"] if facts else -1
         casts = structure.added_casts(subject.model, rewritten)
         bytes_before, bytes_after = subject.path.stat().st_size, out.stat().st_size
-        print(f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} {bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}", flush=True)
+        print(
+            f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} {bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}",
+            flush=True,
+        )
         return None
 
     def _with_replaced(self, subject, flags, report, label):
@@ -169,12 +203,18 @@ class Judge:
         before = self.folder / "before.onnx"
         answer = self.tool.run([subject.path, "-o", before, *flags, "--stop-after", "lift"])
         model = onnx.load(before) if not answer.exit else None
-        self.expect(model is not None and not structure.checker_problems(subject.model, model), f"{label}: not valid before types change ({answer.exit}: {answer.first_error()})")
+        self.expect(
+            model is not None and not structure.checker_problems(subject.model, model),
+            f"{label}: not valid before types change ({answer.exit}: {answer.first_error()})",
+        )
         if model is None:
             return subject
         if subject.reference is not None:
             difference = rounding.compare(subject.reference, rounding.run(model, subject.feeds))
-            self.expect(difference.worst <= 1e-4 and not difference.new_bad and not difference.wrong, f"{label}: replaced BatchNormalizations give {difference.worst:.2g} more in float32")
+            self.expect(
+                difference.worst <= 1e-4 and not difference.new_bad and not difference.wrong,
+                f"{label}: replaced BatchNormalizations give {difference.worst:.2g} more in float32",
+            )
         return dataclasses.replace(subject, model=model)
 
     def _external(self, subject, rewritten, flags, label):
@@ -187,7 +227,9 @@ class Judge:
         if answer.exit or not out.exists():
             return self.expect(False, f"{label}, external weights: exit {answer.exit}: {answer.first_error()}")
         got = onnx.load(out)
-        weights = lambda m: {t.name: (t.data_type, list(t.dims), onnx.numpy_helper.to_array(t).tobytes()) for t in m.graph.initializer}
+        weights = lambda m: {
+            t.name: (t.data_type, list(t.dims), onnx.numpy_helper.to_array(t).tobytes()) for t in m.graph.initializer
+        }
         nodes = lambda m: [onnx.printer.to_text(n) for n in m.graph.node]  # typed and raw data print alike
         same = nodes(got) == nodes(rewritten) and weights(got) == weights(rewritten)
         return self.expect(same, f"{label}: with external weights the graph is another one")
@@ -205,7 +247,10 @@ class Judge:
             tally[1] += len(after)
             reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["heavy"] and not n["low"]}
             high = [name for name, is_low in after.items() if not is_low]
-            self.expect(len(reasons) >= len(high) and all(reasons.values()), f"{subject.name} {dtype}: the report gives {len(reasons)} reasons for {len(high)} heavy nodes that stay high")
+            self.expect(
+                len(reasons) >= len(high) and all(reasons.values()),
+                f"{subject.name} {dtype}: the report gives {len(reasons)} reasons for {len(high)} heavy nodes that stay high",
+            )
             tally[2] += [f"{subject.name}: {path}: {why}" for path, why in reasons.items()] if high else []
         return f"{low}/{len(after)}"
 
@@ -219,7 +264,9 @@ class Judge:
         try:
             wide = rounding.widen(rewritten)
             if wide.unknown:
-                self.notes.append(f"{label}: types unknown to ONNX's inference, not rounded: {len(wide.unknown)} tensors, first {wide.unknown[0]}")
+                self.notes.append(
+                    f"{label}: types unknown to ONNX's inference, not rounded: {len(wide.unknown)} tensors, first {wide.unknown[0]}"
+                )
             difference = rounding.compare(subject.reference, rounding.run_rounded(rewritten, subject.feeds))
         except Exception as error:
             self.expect(False, f"{label}: does not run: {structure._short(error)}")
@@ -242,7 +289,10 @@ class Judge:
             return f"listed: {listed}", *texts
         first = None if inside else rounding.first_divergence(subject.model, rewritten, subject.feeds, limit)
         detail = f"; first tensor outside {first[0]!r} ({first[1]:.3g}, {first[2]} bad)" if first else ""
-        self.expect(inside, f"{label}: error {difference.worst:.3g}{where}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf{''.join('; ' + w for w in difference.wrong)}{detail}")
+        self.expect(
+            inside,
+            f"{label}: error {difference.worst:.3g}{where}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf{''.join('; ' + w for w in difference.wrong)}{detail}",
+        )
         return ("ok" if inside else "FAIL") + integers, *texts
 
 
@@ -257,7 +307,9 @@ def main():
         print(f"SKIPPED: no models in {shared / 'models'} (set AMP_SHARED): NOTHING WAS JUDGED")
         return 77
     paths = sorted((shared / "models").glob("*.onnx")) + sorted((shared / "conformance" / "light").glob("*.onnx"))
-    print(f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     error    bound      s  verdict")
+    print(
+        f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     error    bound      s  verdict"
+    )
     with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
         judge, table = Judge(tool, folder, shared), profile_table.ProfileTable(tool, pathlib.Path(folder))
         for path in paths:
@@ -276,11 +328,16 @@ def main():
                     failed = table.add(subject, dtype)
                     judge.expect(not failed, failed)
     for dtype, (low, all_heavy, others) in judge.heavy.items():
-        print(f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary float32 models; high:")
+        print(
+            f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary float32 models; high:"
+        )
         for line in others:
             print(f"  {line}")
         if not arguments.only:
-            judge.expect(low >= MIN_HEAVY_SHARE * all_heavy and all_heavy, f"{dtype}: only {low} of {all_heavy} heavy nodes are low")
+            judge.expect(
+                low >= MIN_HEAVY_SHARE * all_heavy and all_heavy,
+                f"{dtype}: only {low} of {all_heavy} heavy nodes are low",
+            )
     table.show()
     if not arguments.only:
         problems = table.problems()

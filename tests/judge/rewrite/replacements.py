@@ -6,6 +6,7 @@ Asked of each, besides its own rule `form` (what the report says, and which node
   back      taken back with --policy float32 it is float32, and within that bound
   once      rewriting the result changes nothing, byte for byte
 """
+
 import argparse
 import json
 import pathlib
@@ -36,9 +37,12 @@ class Maker:
     def model(self, shape, outputs, opset):
         """With one input, x of `shape`, checked; no value_info."""
         graph = helper.make_graph(
-            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+            self.nodes,
+            "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
-            [numpy_helper.from_array(np.asarray(values), name) for name, values in self.weights.items()])
+            [numpy_helper.from_array(np.asarray(values), name) for name, values in self.weights.items()],
+        )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
         model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
         del model.graph.value_info[:]
@@ -53,6 +57,7 @@ def operators(model):
 @dataclass
 class Case:
     """A model, how it is rewritten, and what is asked of that."""
+
     name: str
     model: onnx.ModelProto
     feeds: dict
@@ -68,8 +73,12 @@ def faults(tool, folder, case):
     report = folder / "report.json"
     onnx.save(case.model, paths["in"])
     flags = ["--dtype", case.dtype, *case.flags]
-    runs = ([paths["in"], "-o", paths["out"], "--report", str(report), *flags], [paths["in"], "-o", paths["lifted"], "--stop-after", "lift", *flags],
-            [paths["out"], "-o", paths["back"], "--policy", "float32"], [paths["out"], "-o", paths["again"], *flags])
+    runs = (
+        [paths["in"], "-o", paths["out"], "--report", str(report), *flags],
+        [paths["in"], "-o", paths["lifted"], "--stop-after", "lift", *flags],
+        [paths["out"], "-o", paths["back"], "--policy", "float32"],
+        [paths["out"], "-o", paths["again"], *flags],
+    )
     for arguments in runs:
         answer = tool.run(arguments)
         if answer.exit:
@@ -79,13 +88,18 @@ def faults(tool, folder, case):
     for result in models.values():
         onnx.checker.check_model(result, full_check=True)
     yield from (f"form: {fault}" for fault in case.form(json.loads(report.read_text()), models))
-    if any(constant.data_type != TensorProto.FLOAT for constant in models["back"].graph.initializer) or "Cast" in operators(models["back"]):
+    if any(
+        constant.data_type != TensorProto.FLOAT for constant in models["back"].graph.initializer
+    ) or "Cast" in operators(models["back"]):
         yield "back: not float32"
     if pathlib.Path(paths["out"]).read_bytes() != pathlib.Path(paths["again"]).read_bytes():
         yield "once: rewritten again it is another"
     reference, limit = rounding.run(case.model, case.feeds), rounding.bound(models["out"], DTYPES[case.dtype])
-    results = {"float32": (rounding.run(models["lifted"], case.feeds), case.exact), "rounded": (rounding.run_rounded(models["out"], case.feeds), limit),
-               "back": (rounding.run(models["back"], case.feeds), limit)}
+    results = {
+        "float32": (rounding.run(models["lifted"], case.feeds), case.exact),
+        "rounded": (rounding.run_rounded(models["out"], case.feeds), limit),
+        "back": (rounding.run(models["back"], case.feeds), limit),
+    }
     for what, (got, bound) in results.items():
         difference = rounding.compare(reference, got)
         if difference.worst > bound or difference.new_bad or difference.wrong:

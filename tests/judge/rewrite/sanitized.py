@@ -6,6 +6,7 @@
 
 Each run explains itself (--explain, --report). A refusal is an answer like any other (exit codes 2 to 5); what the rewrites compute is for real_models.py.
 """
+
 import argparse
 import collections
 import os
@@ -42,7 +43,9 @@ class Runs:
         return self.run(what, [path, "-o", out, *flags, *explained]) and out
 
     def take_back(self, path, out, flags):
-        self.run(f"{path.stem} {' '.join(flags)}, taken back", [out, "-o", self.folder / "back.onnx", "--policy", "float32"])
+        self.run(
+            f"{path.stem} {' '.join(flags)}, taken back", [out, "-o", self.folder / "back.onnx", "--policy", "float32"]
+        )
 
 
 def judge(runs, path, settings):
@@ -74,7 +77,9 @@ def main():
             if arguments.only in path.stem:
                 judge(runs, path, settings)
     exits = ", ".join(f"{count} x exit {code}" for code, count in sorted(runs.exits.items()))
-    print(f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, {len(runs.failures)} failed")
+    print(
+        f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, {len(runs.failures)} failed"
+    )
     return 1 if runs.failures else 0
 
 

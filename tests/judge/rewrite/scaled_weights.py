@@ -11,15 +11,15 @@ another operator computes them, or bounded by a Clip. For each, the rules of rep
   form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there; taken back, the nodes are those of
             the model, and weights what they were up to their own rounding
 """
+
 import functools
 import sys
 
 import numpy as np
 from onnx import numpy_helper
 
-from judge.rewrite import replacements
-from judge.rewrite import undo
 from judge.naive_rewriter import sort
+from judge.rewrite import replacements, undo
 from judge.rewrite.replacements import Case, operators
 
 DTYPE = "float16"  # bfloat16 has the range
@@ -41,7 +41,9 @@ class Maker(replacements.Maker):
         self.front = "flag" if is_huge else self.random.choice(list(FRONTS))
         self.data = 10 ** self.random.uniform(-2, 4)
         self.is_positive = self.random.random() < 0.5
-        self.end = self.random.choice(ENDS[:-1] if self.is_positive else ENDS)  # a norm cancels what is of one sign, and biases
+        self.end = self.random.choice(
+            ENDS[:-1] if self.is_positive else ENDS
+        )  # a norm cancels what is of one sign, and biases
 
     def normal(self, shape):
         values = self.numbers.standard_normal(shape)
@@ -50,7 +52,9 @@ class Maker(replacements.Maker):
     def weight(self, name, *shape, scale=1.0):
         values = self.normal(shape)
         # None far smaller than the others: beside huge ones it would stay what it is, and the operator float32.
-        self.weights[name] = (scale * np.copysign(np.abs(values) + (1 if self.scale > 1 else 0.1), values)).astype(np.float32)
+        self.weights[name] = (scale * np.copysign(np.abs(values) + (1 if self.scale > 1 else 0.1), values)).astype(
+            np.float32
+        )
         return name
 
     def convolution(self):
@@ -78,11 +82,21 @@ class Maker(replacements.Maker):
                 attributes["transB"], dims = 1, (channels, inside)
             attributes.update(self.random.choice(({}, {"alpha": 0.5}, {"beta": 2.0}, {"alpha": 1.5, "beta": -0.5})))
         inputs.append(self.weight("w", *dims, scale=self.scale))
-        kind = self.random.choice(("none", "ordinary", "like the product")) if self.form == "Gemm" and self.end != "norm" else "none"
-        if kind == "ordinary" and self.scale < 1 and self.end != "brought back":  # which an ordinary result would exceed 16 bits by
+        kind = (
+            self.random.choice(("none", "ordinary", "like the product"))
+            if self.form == "Gemm" and self.end != "norm"
+            else "none"
+        )
+        if (
+            kind == "ordinary" and self.scale < 1 and self.end != "brought back"
+        ):  # which an ordinary result would exceed 16 bits by
             inputs.append(self.weight("b", channels))
         elif kind == "like the product":
-            inputs.append(self.weight("b", *self.random.choice(([channels], [1, channels], [1])), scale=self.scale * max(self.data, 1)))
+            inputs.append(
+                self.weight(
+                    "b", *self.random.choice(([channels], [1, channels], [1])), scale=self.scale * max(self.data, 1)
+                )
+            )
         self.node(self.form.split()[-1], inputs, "a", "scaled", **attributes)
 
     def make(self):
@@ -128,8 +142,11 @@ def faults(model, report, results):
     num_more = len(results["lifted"].graph.node) - len(model.graph.node)
     if num_more != (0 if how and how[0].endswith("its alpha") else 1):
         yield f"{operators(model)} became {operators(results['lifted'])}"
-    yield from (f"taken back: {text}" for text in undo.differences(model, sort(results["back"]), [])
-                if not text.startswith("weight"))
+    yield from (
+        f"taken back: {text}"
+        for text in undo.differences(model, sort(results["back"]), [])
+        if not text.startswith("weight")
+    )
     before, after = ({w.name: numpy_helper.to_array(w) for w in m.graph.initializer} for m in (model, results["back"]))
     for name in {"w", "b"} & before.keys() & after.keys():
         if not np.allclose(after[name], before[name], rtol=ROUNDING, atol=ROUNDING / 10 * np.abs(before[name]).max()):
@@ -140,7 +157,9 @@ def make(seed):
     form = FORMS[seed % len(FORMS)]
     maker = Maker(form, seed)
     model, feeds = maker.make()
-    return Case(f"{form}, {maker.front}", model, feeds, DTYPE, EXACT, FRONTS[maker.front], functools.partial(faults, model))
+    return Case(
+        f"{form}, {maker.front}", model, feeds, DTYPE, EXACT, FRONTS[maker.front], functools.partial(faults, model)
+    )
 
 
 if __name__ == "__main__":

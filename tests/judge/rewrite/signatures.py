@@ -10,6 +10,7 @@ Models (contrib_models.py): one node each, the operator allowed by flag, both ty
 where it loads the original) and by rounding.py; where the CPU provider has the kernel, onnxruntime itself runs the float16 model too. Operators without a
 float32 kernel there are listed by name: for them onnxruntime's type inference is what passes, and no number is compared.
 """
+
 import argparse
 import collections
 import pathlib
@@ -19,15 +20,15 @@ import tempfile
 
 import onnx
 
+from judge import rounding, runtimes, scopes, structure
 from judge.rewrite import contrib_models
-from judge import rounding
-from judge import runtimes
-from judge import scopes
-from judge import structure
 from judge.scopes import port_types, runtime_schema
 from judge.tool import Tool
 
-GROUPS = {"integers": {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}, "complex": {"complex64", "complex128"}}
+GROUPS = {
+    "integers": {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"},
+    "complex": {"complex64", "complex128"},
+}
 # (operator, port): why a line ties it to another variable, takes fewer types there or demands what the registry leaves optional.
 STRICTER = {
     ("MultiHeadAttention", "qk"): "the scores come in the type of the query",
@@ -48,9 +49,31 @@ STRICTER = {
 }
 # The CPU provider has no float32 kernel for these; some have one for other providers.
 NO_CPU_KERNEL = {
-    "BiasAdd", "BiasDropout", "BiasSoftmax", "BiasSplitGelu", "BitmaskBiasDropout", "BitmaskDropout", "ComplexMul", "ComplexMulConj", "DecoderAttention",
-    "DecoderMaskedSelfAttention", "FusedMatMulActivation", "GatedRelativePositionBias", "GemmFastGelu", "GroupNorm", "Irfft", "LongformerAttention", "NhwcConv",
-    "NhwcFusedConv", "PackedAttention", "PackedMultiHeadAttention", "RelativePositionBias", "RemovePadding", "RestorePadding", "Rfft", "SkipGroupNorm",
+    "BiasAdd",
+    "BiasDropout",
+    "BiasSoftmax",
+    "BiasSplitGelu",
+    "BitmaskBiasDropout",
+    "BitmaskDropout",
+    "ComplexMul",
+    "ComplexMulConj",
+    "DecoderAttention",
+    "DecoderMaskedSelfAttention",
+    "FusedMatMulActivation",
+    "GatedRelativePositionBias",
+    "GemmFastGelu",
+    "GroupNorm",
+    "Irfft",
+    "LongformerAttention",
+    "NhwcConv",
+    "NhwcFusedConv",
+    "PackedAttention",
+    "PackedMultiHeadAttention",
+    "RelativePositionBias",
+    "RemovePadding",
+    "RestorePadding",
+    "Rfft",
+    "SkipGroupNorm",
     "TorchEmbedding",
 }
 # Loaded and not run, and why.
@@ -126,11 +149,15 @@ def _port_problems(operator, ours, theirs, used):
         elif presence != registered:
             found.append(f"{operator}: {name} is {presence}, in the registry {port.option}")
         if our_variable.setdefault(port.typeStr, variable) != variable:
-            found.append(f"{operator}: {name} is of {variable}, others of the registry's {port.typeStr} are of {our_variable[port.typeStr]}")
+            found.append(
+                f"{operator}: {name} is of {variable}, others of the registry's {port.typeStr} are of {our_variable[port.typeStr]}"
+            )
         if their_variable.setdefault(variable, port.typeStr) != port.typeStr and len(types) > 1:
             used.add((operator, name))
             if (operator, name) not in STRICTER:
-                found.append(f"{operator}: {name} shares {variable}, in the registry it is of {port.typeStr}, not of {their_variable[variable]}")
+                found.append(
+                    f"{operator}: {name} shares {variable}, in the registry it is of {port.typeStr}, not of {their_variable[variable]}"
+                )
     return found
 
 
@@ -156,11 +183,26 @@ def self_test(text):
         "the order": ("FusedMatMul(A: T, B: T)", "FusedMatMul(B: T, A: T)"),
         "a port too few": ("BiasGelu(A: T, B: T)", "BiasGelu(A: T)"),
         "optional": ("QuickGelu(X: T)", "QuickGelu(X: T?)"),
-        "a type too many": ("BiasAdd(X: T, bias: T, skip: T) -> Y: T where T in {float, float16}", "BiasAdd(X: T, bias: T, skip: T) -> Y: T where T in {float, float16, bfloat16}"),
-        "a type too few": ("CDist(A: T, B: T) -> C: T where T in {float, double}", "CDist(A: T, B: T) -> C: T where T in {float}"),
-        "a variable of its own": ("GatedAdd(X: T, Y: T, gate: T) -> output: T where T in", "GatedAdd(X: T, Y: T, gate: U) -> output: T where U in {float, float16, bfloat16}, T in"),
-        "a variable shared": ("GroupNorm(X: T, gamma: M, beta: M) -> Y: T where T", "GroupNorm(X: T, gamma: T, beta: T) -> Y: T where T"),
-        "a fixed port": ("mean: float?, inv_std_var: float?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}", "mean: T?, inv_std_var: T?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}"),
+        "a type too many": (
+            "BiasAdd(X: T, bias: T, skip: T) -> Y: T where T in {float, float16}",
+            "BiasAdd(X: T, bias: T, skip: T) -> Y: T where T in {float, float16, bfloat16}",
+        ),
+        "a type too few": (
+            "CDist(A: T, B: T) -> C: T where T in {float, double}",
+            "CDist(A: T, B: T) -> C: T where T in {float}",
+        ),
+        "a variable of its own": (
+            "GatedAdd(X: T, Y: T, gate: T) -> output: T where T in",
+            "GatedAdd(X: T, Y: T, gate: U) -> output: T where U in {float, float16, bfloat16}, T in",
+        ),
+        "a variable shared": (
+            "GroupNorm(X: T, gamma: M, beta: M) -> Y: T where T",
+            "GroupNorm(X: T, gamma: T, beta: T) -> Y: T where T",
+        ),
+        "a fixed port": (
+            "mean: float?, inv_std_var: float?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}",
+            "mean: T?, inv_std_var: T?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}",
+        ),
         "an operator that is not there": ("com.microsoft::Gelu(", "com.microsoft::Jelu("),
     }
     passed = failed = 0
@@ -192,7 +234,10 @@ class ModelJudge:
         runs = error is None
         if not runs:
             self.no_kernel.add(case.operator)
-            self.expect("NOT_IMPLEMENTED" in error or "Could not find an implementation" in error, f"{case.operator}: the model is wrong: {error}")
+            self.expect(
+                "NOT_IMPLEMENTED" in error or "Could not find an implementation" in error,
+                f"{case.operator}: the model is wrong: {error}",
+            )
         for dtype in ("float16", "bfloat16"):
             self._judge_type(case, original, source, dtype, runs)
 
@@ -203,24 +248,46 @@ class ModelJudge:
         answer = self.tool.run([*arguments, "--allow", case.label])
         if not self.expect(answer.exit == 0, f"{who}: exit {answer.exit}: {answer.first_error()}"):
             return print(f"{case.operator:32} {dtype:9} FAILED")
-        self.expect("has no signature" not in answer.stderr and "does not fit" not in answer.stderr, f"{who}: {answer.stderr}")
+        self.expect(
+            "has no signature" not in answer.stderr and "does not fit" not in answer.stderr, f"{who}: {answer.stderr}"
+        )
         rewritten = onnx.load(target)
         schema = runtime_schema(case.domain, case.operator)
-        may = any({"float", dtype} <= port_types(schema, port) for port, name in zip(schema.inputs, case.inputs) if name)
+        may = any(
+            {"float", dtype} <= port_types(schema, port) for port, name in zip(schema.inputs, case.inputs) if name
+        )
         is_low = any(n.op_type == "Cast" for n in rewritten.graph.node)
-        self.expect(is_low == may, f"{who}: {'low' if is_low else 'not low'}, although the registry {'allows' if may else 'forbids'} it")
-        for sentence in structure.problems(original, rewritten, dtype, runtime=runs, feeds=self._feeds(case, dtype) if runs else None):
+        self.expect(
+            is_low == may,
+            f"{who}: {'low' if is_low else 'not low'}, although the registry {'allows' if may else 'forbids'} it",
+        )
+        for sentence in structure.problems(
+            original, rewritten, dtype, runtime=runs, feeds=self._feeds(case, dtype) if runs else None
+        ):
             self.expect(False, f"{who}: {sentence}")
         if not runs and dtype == "float16":
             error = structure.load_error(rewritten) or ""
-            self.expect("NOT_IMPLEMENTED" in error or "Could not find an implementation" in error, f"{who}: onnxruntime's type inference: {error}")
-        note = self._numbers(case, original, rewritten, dtype, who) if runs and is_low else "no float32 kernel on the CPU provider" if not runs else "stays float32"
+            self.expect(
+                "NOT_IMPLEMENTED" in error or "Could not find an implementation" in error,
+                f"{who}: onnxruntime's type inference: {error}",
+            )
+        note = (
+            self._numbers(case, original, rewritten, dtype, who)
+            if runs and is_low
+            else "no float32 kernel on the CPU provider"
+            if not runs
+            else "stays float32"
+        )
         print(f"{case.operator:32} {dtype:9} {note}", flush=True)
 
     @staticmethod
     def _feeds(case, dtype):
         """None where the CPU provider loads the model and refuses to run it."""
-        return None if case.operator in NOT_RUN or case.operator in REFUSES_FLOAT16 and dtype == "float16" else case.feeds()
+        return (
+            None
+            if case.operator in NOT_RUN or case.operator in REFUSES_FLOAT16 and dtype == "float16"
+            else case.feeds()
+        )
 
     def _numbers(self, case, original, rewritten, dtype, who):
         if case.operator in NOT_RUN:
@@ -233,7 +300,10 @@ class ModelJudge:
         # With every tensor shown: MoE's float32 kernel gives zeros where neither its inputs nor its output are outputs of the graph.
         shown, _ = rounding.expose(wide.model, scopes.typed_graphs(wide.model, strict=False, guess=True)[0][2])
         rounded = rounding.compare(reference, rounding.run(shown, feeds))
-        ok = self.expect(rounded.worst <= limit and not rounded.new_bad and not rounded.wrong, f"{who}: rounded {rounded} beyond {limit}")
+        ok = self.expect(
+            rounded.worst <= limit and not rounded.new_bad and not rounded.wrong,
+            f"{who}: rounded {rounded} beyond {limit}",
+        )
         note = f"rounded {rounded.worst:.1e}"
         if dtype == "float16" and case.operator in REFUSES_FLOAT16:
             try:
@@ -244,7 +314,13 @@ class ModelJudge:
                 note += ", float16 refused by the kernel"
         elif dtype == "float16":
             direct = rounding.compare(reference, rounding.run(rewritten, feeds))
-            ok = self.expect(direct.worst <= limit and not direct.new_bad and not direct.wrong, f"{who}: run {direct} beyond {limit}") and ok
+            ok = (
+                self.expect(
+                    direct.worst <= limit and not direct.new_bad and not direct.wrong,
+                    f"{who}: run {direct} beyond {limit}",
+                )
+                and ok
+            )
             note += f", run {direct.worst:.1e}"
         return f"{note}, bound {limit:.1e}{'' if ok else ' OUTSIDE'}"
 
@@ -261,13 +337,17 @@ def main():
         return self_test(text)
     table = read_table(text)
     problems = registry_problems(table)
-    print(f"{len(table)} lines of {len({row[:2] for row in table})} operators compared with onnxruntime's registry, {len(problems)} differences")
+    print(
+        f"{len(table)} lines of {len({row[:2] for row in table})} operators compared with onnxruntime's registry, {len(problems)} differences"
+    )
     checks = len(table)
     if arguments.tool:
         cases = [c for c in contrib_models.cases() if arguments.only in (None, c.operator)]
         covered = {(c.domain, c.operator) for c in cases} | contrib_models.NO_FLOAT32.keys()
         if not arguments.only:
-            problems += [f"no model of {operator}" for domain, operator, *_ in table if (domain, operator) not in covered]
+            problems += [
+                f"no model of {operator}" for domain, operator, *_ in table if (domain, operator) not in covered
+            ]
         with Tool(arguments.tool) as tool, tempfile.TemporaryDirectory() as folder:
             judge = ModelJudge(tool, folder)
             for case in cases:

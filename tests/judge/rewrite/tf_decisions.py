@@ -9,6 +9,7 @@ tests/tf_cases/ holds 400 small ONNX models (tf_cases_dev.tar.xz) and expected.j
   const_casts  initializers needed in the low type (a Cast or a converted copy is the same thing)
 The rewrite runs with `--guards none`, the profile's lists, its type and its follow setting; names, not counts, must agree. One process serves all.
 """
+
 import argparse
 import collections
 import json
@@ -21,8 +22,7 @@ import tempfile
 import onnx
 from onnx import TensorProto
 
-from judge import scopes
-from judge import structure
+from judge import scopes, structure
 from judge.tool import Tool
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / "tf_cases"
@@ -82,7 +82,19 @@ def judge(tool, spec, files, folder, only, show):
                 continue
             profile, out = spec["profiles"][name], os.path.join(folder, "out.onnx")
             lists = "tf-1.15" if profile["lists"].startswith("seed") else "tf-latest"
-            arguments = [source, "-o", out, "--profile", lists, "--dtype", profile["dtype"], "--follow", "on" if profile["follow_allow"] else "off", "--guards", "none"]
+            arguments = [
+                source,
+                "-o",
+                out,
+                "--profile",
+                lists,
+                "--dtype",
+                profile["dtype"],
+                "--follow",
+                "on" if profile["follow_allow"] else "off",
+                "--guards",
+                "none",
+            ]
             pathlib.Path(out).unlink(missing_ok=True)
             answer, why = tool.run(arguments), ""
             if answer.exit or not os.path.exists(out):

@@ -18,6 +18,7 @@ before. For each:
   again       rewriting the result under the first flags gives the first rewrite, node for node, up to names
   once        taking back what was taken back changes nothing, byte for byte
 """
+
 import argparse
 import collections
 import json
@@ -32,17 +33,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from judge import descriptions
-from judge.generators import graph_generator
-from judge import isomorphism
-from judge.rewrite import random_graphs
-from judge import rounding
-from judge import runtimes
-from judge.generators import scope_generator
-from judge import structure
+from judge import descriptions, isomorphism, rounding, runtimes, structure
+from judge.generators import graph_generator, scope_generator
 from judge.naive_rewriter import sort
+from judge.rewrite import random_graphs
 from judge.rewrite.real_models import BROKEN
-from judge.scopes import LOW_TYPES, all_graphs, opset
+from judge.scopes import all_graphs, opset
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
@@ -62,7 +58,10 @@ def same_values(old, new, dtypes):
             low = TYPES[dtype]
             limit = np.float32(ml_dtypes.finfo(low).max)
             for base in list(candidates):
-                candidates += [base.astype(low).astype(np.float32), np.clip(base, -limit, limit).astype(low).astype(np.float32)]
+                candidates += [
+                    base.astype(low).astype(np.float32),
+                    np.clip(base, -limit, limit).astype(low).astype(np.float32),
+                ]
     return any(np.array_equal(c, b, equal_nan=True) for c in candidates)
 
 
@@ -188,14 +187,21 @@ class Judge:
         if undone is None:
             return
         result = onnx.load(back)
-        if opset(result) == opset(original) and strict and not is_replaced and "--freeze-initializers" not in flags + more_flags:
+        if (
+            opset(result) == opset(original)
+            and strict
+            and not is_replaced
+            and "--freeze-initializers" not in flags + more_flags
+        ):
             self.compared += 1
             if undone == path.read_bytes():
                 pass
             else:
                 for text in list(differences(original, sort(result), dtypes))[:3]:
                     self.fail("back", what, text, flags + more_flags)
-                lost = [f"value_info {o} " for n in original.graph.node if n.op_type == "Cast" for o in n.output]  # where casts had gone
+                lost = [
+                    f"value_info {o} " for n in original.graph.node if n.op_type == "Cast" for o in n.output
+                ]  # where casts had gone
                 said = [t for t in descriptions.problems(original, sort(result)) if not any(name in t for name in lost)]
                 for text in said[:3]:
                     self.fail("description", what, text, flags + more_flags)
@@ -214,14 +220,16 @@ class Judge:
                 return
             left, right = (isomorphism.fingerprint(onnx.ModelProto.FromString(b)) for b in (first, rewritten))
             if left != right:
-                kinds = dict(collections.Counter(k[0] for k in ((left[1] - right[1]) + (right[1] - left[1])).elements()))
+                kinds = dict(
+                    collections.Counter(k[0] for k in ((left[1] - right[1]) + (right[1] - left[1])).elements())
+                )
                 self.fail("again", what, f"differing nodes: {kinds}", flags)
 
 
 def keeping_functions(flags):
     if "--functions" in flags:
         at = flags.index("--functions")
-        flags = flags[:at] + flags[at + 2:]
+        flags = flags[:at] + flags[at + 2 :]
     return [*flags, "--functions", "keep"]
 
 
@@ -244,12 +252,23 @@ def random_ones(judge, seeds):
         more = random_graphs.random_flags(model, source) if seed % 4 == 3 else []
         inlines = len(model.functions) > 0 and seed % 2 == 0  # which is not taken back
         change = inlining_functions if inlines else keeping_functions
-        flags, more = [*change(flags), "--scale-weights=never"], change(more) if more else []  # scaled_weights.py has those
+        flags, more = (
+            [*change(flags), "--scale-weights=never"],
+            change(more) if more else [],
+        )  # scaled_weights.py has those
         if seed % 2:
             flags += ["--keep-batch-norm"]
         path = judge.folder / "in.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
-        judge.judge(path, sort(onnx.ModelProto.FromString(model.SerializeToString())), feeds, flags, more, f"seed {seed}", strict=not inlines)
+        judge.judge(
+            path,
+            sort(onnx.ModelProto.FromString(model.SerializeToString())),
+            feeds,
+            flags,
+            more,
+            f"seed {seed}",
+            strict=not inlines,
+        )
 
 
 def real_ones(judge):
@@ -262,7 +281,12 @@ def real_ones(judge):
         original = sort(onnx.load(path))
         feeds = rounding.random_feeds(original, 1, dim=1)
         keep = ["--functions", "keep"] if original.functions else []
-        for flags in (["--dtype", "float16"], ["--dtype", "bfloat16", "--opset", "keep", "--keep-batch-norm"], ["--policy", "mixed_float16"], ["--policy", "bfloat16"]):
+        for flags in (
+            ["--dtype", "float16"],
+            ["--dtype", "bfloat16", "--opset", "keep", "--keep-batch-norm"],
+            ["--policy", "mixed_float16"],
+            ["--policy", "bfloat16"],
+        ):
             judge.judge(path, original, feeds, flags + keep, [], path.stem, strict=path.stem not in BROKEN)
 
 
@@ -274,14 +298,24 @@ def main():
     parser.add_argument("--only", type=int)
     parser.add_argument("--models", action="store_true")
     arguments = parser.parse_args()
-    with Tool(arguments.tool) as tool, tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+    with (
+        Tool(arguments.tool) as tool,
+        tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder,
+    ):
         judge = Judge(tool, folder)
         if arguments.models:
             real_ones(judge)
         else:
-            random_ones(judge, [arguments.only] if arguments.only is not None else range(arguments.seed, arguments.seed + arguments.graphs))
+            random_ones(
+                judge,
+                [arguments.only]
+                if arguments.only is not None
+                else range(arguments.seed, arguments.seed + arguments.graphs),
+            )
     unrecorded = judge.failures.count("record")
-    print(f"{judge.judged} judged, {judge.changed} of them rewritten, {unrecorded} without a record, {judge.compared} compared with the original node by node; {len(judge.failures)} failures {dict(collections.Counter(judge.failures))}")
+    print(
+        f"{judge.judged} judged, {judge.changed} of them rewritten, {unrecorded} without a record, {judge.compared} compared with the original node by node; {len(judge.failures)} failures {dict(collections.Counter(judge.failures))}"
+    )
     if judge.judged and judge.changed < judge.judged / 2:
         print("too few were rewritten to prove anything")
         return 1

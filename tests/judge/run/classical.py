@@ -6,6 +6,7 @@
 Models of classical_models.py, by hand: labels and scores are compared, of ZipMap's sequences of maps keys and values; labels to the bit, floats to 1e-5 of the
 largest (float16: 2e-3). amp-rewrite leaves every one of them as it is, to the byte.
 """
+
 import argparse
 import pathlib
 import sys
@@ -64,7 +65,13 @@ def differences(expected, found):
         elif want.dtype.kind != "f":
             if not np.array_equal(got, want):
                 yield f"{name}: {got[got != want][:4]}, expected {want[got != want][:4]}"
-        elif not np.allclose(got, want, rtol=(tolerance := FLOAT16_TOLERANCE if want.dtype == np.float16 else TOLERANCE), atol=tolerance * max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-3), equal_nan=True):
+        elif not np.allclose(
+            got,
+            want,
+            rtol=(tolerance := FLOAT16_TOLERANCE if want.dtype == np.float16 else TOLERANCE),
+            atol=tolerance * max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-3),
+            equal_nan=True,
+        ):
             yield f"{name}: {got.ravel()[:6]}, expected {want.ravel()[:6]}"
 
 
@@ -79,12 +86,16 @@ class Judge:
             print(f"FAIL {what}: {'; '.join(problems)}", flush=True)
 
     def compare(self, path, expected, feeds, what):
-        words = [name for name, array in feeds.items() if array.dtype == object]  # amp-run reads them from protobuf files alone
+        words = [
+            name for name, array in feeds.items() if array.dtype == object
+        ]  # amp-run reads them from protobuf files alone
         flags = []
         for i, name in enumerate(words):
             (self.folder / f"{i}.pb").write_bytes(onnx.numpy_helper.from_array(feeds[name], name).SerializeToString())
             flags += ["--input", f"{name}={self.folder / f'{i}.pb'}"]
-        outputs, message = self.runner.run(path, {name: array for name, array in feeds.items() if name not in words}, *flags)
+        outputs, message = self.runner.run(
+            path, {name: array for name, array in feeds.items() if name not in words}, *flags
+        )
         self.expect([message] if outputs is None else list(differences(expected, in_order_of_keys(outputs))), what)
 
     def judge(self, name, model, feeds):
@@ -97,7 +108,9 @@ class Judge:
         if answer.exit:
             return self.expect([answer.first_error()], f"{name}, rewritten")
         same = rewritten.read_bytes() == path.read_bytes()
-        return self.expect([] if same else ["changed, though nothing is there that 16 bits could make faster"], f"{name}, rewritten")
+        return self.expect(
+            [] if same else ["changed, though nothing is there that 16 bits could make faster"], f"{name}, rewritten"
+        )
 
 
 def main():

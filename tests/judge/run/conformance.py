@@ -6,6 +6,7 @@
 The cases are $AMP_SHARED/conformance/node.tar.xz, or ../shared next to the repository; they are unpacked for the run. A case that fails must be named in
 the file of exceptions, with the reason, and a case that is named there must fail. Absent archive: exit 77 (skipped).
 """
+
 import argparse
 import shutil
 import subprocess
@@ -27,8 +28,17 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(archive, folder)
-        return subprocess.run([arguments.program, f"{folder}/node", "--exceptions", arguments.exceptions, "--table",
-                               "--device", arguments.device]).returncode
+        return subprocess.run(
+            [
+                arguments.program,
+                f"{folder}/node",
+                "--exceptions",
+                arguments.exceptions,
+                "--table",
+                "--device",
+                arguments.device,
+            ]
+        ).returncode
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 The models are those of ../shared/faults3, each with a sample beside it. They run as in onnxruntime, with what is present as outputs; amp-rewrite verifies and
 calibrates them in both types, and converts every node. Absent folder: exit 77 (skipped).
 """
+
 import argparse
 import pathlib
 import subprocess
@@ -44,13 +45,20 @@ class Judge:
         found, message = self.runner.run(source, feeds)
         self.expect(found is not None, f"{name}: {message}")
         if found is not None:
-            self.expect(not list(differences(run_onnxruntime(model, feeds), found)), f"{name}: other than in onnxruntime")
+            self.expect(
+                not list(differences(run_onnxruntime(model, feeds), found)), f"{name}: other than in onnxruntime"
+            )
         for dtype in ("float16", "bfloat16"):
             code, said = self.rewrite(source, "--dtype", dtype, f"--verify={sample}")
-            self.expect(code == 0 and "verified: largest relative error" in said, f"{name} {dtype} --verify: exit {code}: {said.strip()}")
+            self.expect(
+                code == 0 and "verified: largest relative error" in said,
+                f"{name} {dtype} --verify: exit {code}: {said.strip()}",
+            )
             nodes = len(model.graph.node)
             self.expect(f"Converted {nodes} of {nodes} nodes to {dtype}" in said, f"{name} {dtype}: {said.strip()}")
-            code, said = self.rewrite(source, "--dtype", dtype, "--calibration", sample, "--ranges", self.folder / "ranges.json")
+            code, said = self.rewrite(
+                source, "--dtype", dtype, "--calibration", sample, "--ranges", self.folder / "ranges.json"
+            )
             self.expect(code == 0, f"{name} {dtype} --calibration: exit {code}: {said.strip()}")
 
 

@@ -10,6 +10,7 @@ as for amp-rewrite --verify) both round the same values, and differ by the order
 models within MEDIAN_ONE_BY_ONE of it, NaN, Inf and integers where the other has them. The light models are run once more on the inputs that ONNX's own test runner makes,
 for which outputs are stored beside them. Absent folder: exit 77 (skipped).
 """
+
 import argparse
 import pathlib
 import subprocess
@@ -20,9 +21,8 @@ import time
 import numpy as np
 import onnx
 
+from judge import rounding, structure
 from judge.rewrite import real_models
-from judge import rounding
-from judge import structure
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
@@ -36,9 +36,18 @@ TYPES = ("float32", "float16", "bfloat16")
 OUTSIDE = {}
 # (model, type) that makes much of one rounding: how much of the bound is allowed instead of AGREEMENT_ONE_BY_ONE, and why.
 ILL_CONDITIONED = {
-    ("basic_pitch_nmp", "float16"): (0.8, "subtracts the minimum of logarithms of powers, the least of which is all rounding"),
-    ("osf_lm_model0_opt", "float16"): (0.4, "divides logarithms of the scores around a peak, where they are nearly equal"),
-    ("osf_lm_model0_opt", "bfloat16"): (1.0, "divides logarithms of the scores around a peak, where they are nearly equal"),
+    ("basic_pitch_nmp", "float16"): (
+        0.8,
+        "subtracts the minimum of logarithms of powers, the least of which is all rounding",
+    ),
+    ("osf_lm_model0_opt", "float16"): (
+        0.4,
+        "divides logarithms of the scores around a peak, where they are nearly equal",
+    ),
+    ("osf_lm_model0_opt", "bfloat16"): (
+        1.0,
+        "divides logarithms of the scores around a peak, where they are nearly equal",
+    ),
 }
 
 
@@ -52,7 +61,13 @@ class Runner:
         outputs.unlink(missing_ok=True)
         np.savez(inputs, **feeds)
         start = time.time()
-        done = subprocess.run([self.program, model, "--inputs", inputs, "--outputs", outputs, *flags], capture_output=True, text=True, errors="replace", timeout=900)
+        done = subprocess.run(
+            [self.program, model, "--inputs", inputs, "--outputs", outputs, *flags],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=900,
+        )
         if done.returncode or not outputs.exists():
             return None, f"exit {done.returncode}: {(done.stderr.strip().splitlines() or ['(no message)'])[-1][:300]}"
         arrays = np.load(outputs)
@@ -115,32 +130,50 @@ class Judge:
         difference = rounding.compare(subject.reference, outputs)
         inside = difference.worst <= limit and not difference.new_bad and not difference.wrong
         if dtype == "float32":
-            self.expect(all(equal == 1 for equal in difference.equal.values()), f"{label}: integers differ: {difference.equal}")
+            self.expect(
+                all(equal == 1 for equal in difference.equal.values()), f"{label}: integers differ: {difference.equal}"
+            )
         agreement = ""
         if dtype != "float32":
             rounded = rounding.run_rounded(onnx.load(path), subject.feeds)
             distance = rounding.compare(rounded, outputs)
-            self.expect(distance.worst <= AGREEMENT * limit and not distance.wrong, f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {limit:.3g}")
+            self.expect(
+                distance.worst <= AGREEMENT * limit and not distance.wrong,
+                f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {limit:.3g}",
+            )
             agreement = f"  {distance.worst:9.2g}, one by one {self._judge_one_by_one(subject, dtype, path, rounded, limit)} from the judge"
         integers = "".join(f", {name}: {share:.1%} of integers equal" for name, share in difference.equal.items())
-        print(f"{subject.name:34} {dtype:9} error {difference.worst:9.2g}  bound {limit:8.2g}{agreement}  {what:>7} s{integers}", flush=True)
+        print(
+            f"{subject.name:34} {dtype:9} error {difference.worst:9.2g}  bound {limit:8.2g}{agreement}  {what:>7} s{integers}",
+            flush=True,
+        )
         listed = OUTSIDE.get((subject.name, dtype))
         if listed:
             return self.expect(not inside, f"{label}: listed as outside ({listed}) and is inside: take it off the list")
-        return self.expect(inside, f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
-
+        return self.expect(
+            inside,
+            f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+        )
 
     def _judge_stored(self, subject):
         """Of the nine models eight end in a Softmax of equal scores, as all weights of a layer are: the ninth, densenet121, has scores to compare."""
-        outputs, what = self.runner.run(subject.path, {name: evenly_spaced(array.shape) for name, array in subject.feeds.items()})
+        outputs, what = self.runner.run(
+            subject.path, {name: evenly_spaced(array.shape) for name, array in subject.feeds.items()}
+        )
         label = f"{subject.name} on ONNX's inputs"
         if outputs is None:
             return self.expect(False, f"{label}: {what}")
-        stored = {v.name: stored_tensor(subject.path.with_name(f"{subject.name}_output_{i}.pb")) for i, v in enumerate(subject.model.graph.output)}
+        stored = {
+            v.name: stored_tensor(subject.path.with_name(f"{subject.name}_output_{i}.pb"))
+            for i, v in enumerate(subject.model.graph.output)
+        }
         difference = rounding.compare(stored, outputs)
         print(f"{label}: error {difference.worst:.2g} against the stored outputs")
         inside = difference.worst <= FLOAT32_ERROR and not difference.new_bad and not difference.wrong
-        return self.expect(inside, f"{label}: error {difference.worst:.3g} at {difference.where!r}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
+        return self.expect(
+            inside,
+            f"{label}: error {difference.worst:.3g} at {difference.where!r}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+        )
 
     def _judge_one_by_one(self, subject, dtype, path, rounded, limit):
         """The relative L2 error as text."""
@@ -151,9 +184,17 @@ class Judge:
             return "-"
         distance = rounding.compare(rounded, outputs)
         share = ILL_CONDITIONED.get((subject.name, dtype), (AGREEMENT_ONE_BY_ONE,))[0]
-        same = distance.worst <= share * limit and not distance.new_bad and not distance.wrong and all(equal == 1 for equal in distance.equal.values())
-        self.expect(same, f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {share * limit:.3g}, "
-                          f"{distance.new_bad} NaN / Inf, integers equal {distance.equal}; {'; '.join(distance.wrong)}")
+        same = (
+            distance.worst <= share * limit
+            and not distance.new_bad
+            and not distance.wrong
+            and all(equal == 1 for equal in distance.equal.values())
+        )
+        self.expect(
+            same,
+            f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {share * limit:.3g}, "
+            f"{distance.new_bad} NaN / Inf, integers equal {distance.equal}; {'; '.join(distance.wrong)}",
+        )
         if not subject.is_light:
             self.shares.append(distance.worst / limit)
         return f"{distance.worst:9.2g}"
@@ -161,8 +202,13 @@ class Judge:
     def judge_median(self):
         if self.shares:
             median = float(np.median(self.shares))
-            print(f"one by one: {median:.2g} of the bound in the median of {len(self.shares)} runs, at most {max(self.shares):.2g}")
-            self.expect(median <= MEDIAN_ONE_BY_ONE, f"one by one: {median:.3g} of the bound in the median, {MEDIAN_ONE_BY_ONE} is allowed")
+            print(
+                f"one by one: {median:.2g} of the bound in the median of {len(self.shares)} runs, at most {max(self.shares):.2g}"
+            )
+            self.expect(
+                median <= MEDIAN_ONE_BY_ONE,
+                f"one by one: {median:.3g} of the bound in the median, {MEDIAN_ONE_BY_ONE} is allowed",
+            )
 
 
 def main():

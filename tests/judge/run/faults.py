@@ -7,6 +7,7 @@ The files lie in faults3 of the shared folder, each with its inputs; its READMEs
 Work in proportion is judged by the processor time of two sizes of one file in one run, so that a slow machine changes nothing.
 Absent folder: exit 77 (skipped).
 """
+
 import argparse
 import os
 import pathlib
@@ -20,8 +21,7 @@ import zipfile
 import numpy as np
 import onnx
 
-from judge import rounding
-from judge import runtimes
+from judge import rounding, runtimes
 from judge.shared_files import shared_folder
 
 DTYPES = ("float16", "bfloat16")
@@ -46,17 +46,34 @@ class Programs:
         """Runs amp-PROGRAM in the work folder; the seconds are processor time."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
-            done = subprocess.run([self.folder / f"amp-{program}", *map(str, arguments)], cwd=self.work, capture_output=True, text=True,
-                                  errors="replace", timeout=TIMEOUT_S)
+            done = subprocess.run(
+                [self.folder / f"amp-{program}", *map(str, arguments)],
+                cwd=self.work,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=TIMEOUT_S,
+            )
         except subprocess.TimeoutExpired:
             return Answer(-9, "", f"no answer within {TIMEOUT_S} s", TIMEOUT_S)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return Answer(done.returncode, done.stdout, done.stderr, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return Answer(
+            done.returncode,
+            done.stdout,
+            done.stderr,
+            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        )
 
     def script(self, name):
         """Runs a script of the shared folder with the programs' folder as its argument."""
-        return subprocess.run([self.files / name, self.folder], capture_output=True, text=True, errors="replace", timeout=120,
-                              env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        return subprocess.run(
+            [self.files / name, self.folder],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        )
 
 
 def code_is(answer, code, what):
@@ -80,7 +97,9 @@ def runs_as_onnxruntime(p, name):
         problems.append(f"{difference.worst:.3g} off at {difference.where!r}, {difference.new_bad} new NaN or Inf")
     for dtype in DTYPES:
         for flags in ([f"--verify={inputs}"], ["--calibration", inputs]):
-            problems += code_is(p.run("rewrite", model, "-o", "x.onnx", "--dtype", dtype, *flags), 0, f"{dtype} {flags[0]}")
+            problems += code_is(
+                p.run("rewrite", model, "-o", "x.onnx", "--dtype", dtype, *flags), 0, f"{dtype} {flags[0]}"
+            )
     return problems
 
 
@@ -101,7 +120,9 @@ def norm_between_own_casts(p):
             answer = p.run("rewrite", path, "-o", "norm.onnx", "--dtype", dtype, *flags)
             problems += code_is(answer, 0, f"{dtype} {flags}")
             if not answer.code:
-                problems += runtimes.problems(onnx.load(path), onnx.load(p.work / "norm.onnx"), dtype, dict(np.load(path.with_suffix(".npz"))))
+                problems += runtimes.problems(
+                    onnx.load(path), onnx.load(p.work / "norm.onnx"), dtype, dict(np.load(path.with_suffix(".npz")))
+                )
     return problems
 
 
@@ -109,7 +130,9 @@ def given_and_made_up(p):
     """A given input of another shape is refused before anything is made up."""
     stem = p.files / "adv_given_and_made_up"
     answer = p.run("run", f"{stem}.onnx", "--inputs", f"{stem}.npz", "--random-inputs")
-    return code_is(answer, 2, "given and made up") + ([] if answer.seconds < 5 else [f"took {answer.seconds:.1f} s of the processor"])
+    return code_is(answer, 2, "given and made up") + (
+        [] if answer.seconds < 5 else [f"took {answer.seconds:.1f} s of the processor"]
+    )
 
 
 def names_before_unpacking(p):
@@ -119,9 +142,11 @@ def names_before_unpacking(p):
         for i in range(4):
             with archive.open(f"stray{i}.npy", "w") as member:
                 np.lib.format.write_array(member, np.zeros(50_000_000, np.float32))
-    answers = {"--inputs": p.run("run", f"{stem}.onnx", "--inputs", "z.npz"),
-               "--calibration": p.run("rewrite", f"{stem}.onnx", "-o", "x.onnx", "--calibration", "z.npz"),
-               "--verify": p.run("rewrite", f"{stem}.onnx", "-o", "x.onnx", "--verify=z.npz")}
+    answers = {
+        "--inputs": p.run("run", f"{stem}.onnx", "--inputs", "z.npz"),
+        "--calibration": p.run("rewrite", f"{stem}.onnx", "-o", "x.onnx", "--calibration", "z.npz"),
+        "--verify": p.run("rewrite", f"{stem}.onnx", "-o", "x.onnx", "--verify=z.npz"),
+    }
     problems = []
     for flag, answer in answers.items():
         problems += code_is(answer, 2, flag) + says(answer, "stray0", flag)
@@ -131,9 +156,18 @@ def names_before_unpacking(p):
 
 def in_proportion(p, half, whole):
     """Twice the size takes less than PROPORTION times the work, the start of the program not counted."""
-    onnx.save(onnx.helper.make_model(onnx.helper.make_graph(
-        [onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [onnx.helper.make_tensor_value_info("x", 1, [1])],
-        [onnx.helper.make_tensor_value_info("y", 1, [1])]), opset_imports=[onnx.helper.make_opsetid("", 17)]), p.work / "least.onnx")
+    onnx.save(
+        onnx.helper.make_model(
+            onnx.helper.make_graph(
+                [onnx.helper.make_node("Relu", ["x"], ["y"])],
+                "g",
+                [onnx.helper.make_tensor_value_info("x", 1, [1])],
+                [onnx.helper.make_tensor_value_info("y", 1, [1])],
+            ),
+            opset_imports=[onnx.helper.make_opsetid("", 17)],
+        ),
+        p.work / "least.onnx",
+    )
     onnx.save(half, p.work / "half.onnx")
     onnx.save(whole, p.work / "whole.onnx")
     least = {name: [] for name in ("least", "half", "whole")}
@@ -145,7 +179,11 @@ def in_proportion(p, half, whole):
             seconds.append(answer.seconds)
     start, half_s, whole_s = (min(seconds) for seconds in least.values())
     ratio = (whole_s - start) / max(half_s - start, 0.02)  # below 20 ms the clock decides
-    return [] if ratio < PROPORTION else [f"{half_s - start:.2f} s, twice the size {whole_s - start:.2f} s ({ratio:.1f} times)"]
+    return (
+        []
+        if ratio < PROPORTION
+        else [f"{half_s - start:.2f} s, twice the size {whole_s - start:.2f} s ({ratio:.1f} times)"]
+    )
 
 
 def concat_one_value(p):
@@ -163,7 +201,14 @@ def concat_one_value(p):
 def sequence_insert(p):
     """A loop inserts into a sequence N times."""
     half = onnx.load(p.files / "adv_sequence_insert_20000.onnx")
-    trips = next((t for t in half.graph.initializer if onnx.numpy_helper.to_array(t).size == 1 and onnx.numpy_helper.to_array(t) == 20000), None)
+    trips = next(
+        (
+            t
+            for t in half.graph.initializer
+            if onnx.numpy_helper.to_array(t).size == 1 and onnx.numpy_helper.to_array(t) == 20000
+        ),
+        None,
+    )
     if trips is None:
         return ["the file has no trip count of 20000"]
     whole = onnx.ModelProto.FromString(half.SerializeToString())
@@ -182,11 +227,22 @@ def rank_stopped_early(p):
 def failing_allocations(p):
     """Every seventh of the last 2,500 allocations of a rewrite fails, one at a time: exit code 0 or 5, nothing is left behind."""
     done = p.script("adv_failing_allocation.sh")
-    return [line for line in done.stdout.splitlines() if line][:5] + ([f"the script: {done.stderr[-300:]}"] if done.returncode else [])
+    return [line for line in done.stdout.splitlines() if line][:5] + (
+        [f"the script: {done.stderr[-300:]}"] if done.returncode else []
+    )
 
 
-CASES = (attention_with_past, group_query_attention, norm_between_own_casts, given_and_made_up, names_before_unpacking, concat_one_value,
-         sequence_insert, rank_stopped_early, failing_allocations)
+CASES = (
+    attention_with_past,
+    group_query_attention,
+    norm_between_own_casts,
+    given_and_made_up,
+    names_before_unpacking,
+    concat_one_value,
+    sequence_insert,
+    rank_stopped_early,
+    failing_allocations,
+)
 
 
 def main():

@@ -8,6 +8,7 @@ of its reference; rewritten, in both types inside the bound of rounding.py; onnx
 ones have 8 bits by its QLinear operators or by dynamic ones: the executor gives what onnxruntime gives without optimisations, and rewriting them is no error.
 Absent folder: exit 77 (skipped).
 """
+
 import argparse
 import logging
 import pathlib
@@ -18,17 +19,35 @@ import onnx
 import onnxruntime
 from onnxruntime.quantization import QuantFormat, QuantType, quantize_dynamic, quantize_static
 
+from judge import rounding, runtimes, structure
 from judge.rewrite import real_models
-from judge import rounding
-from judge import runtimes
-from judge import structure
 from judge.run.executor import FLOAT32_ERROR, Runner, float_feeds
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
 # (model, how): those whose numbers lie at no border between two steps of 8 bits, where a last bit would decide, and a layer later many.
-QUANTISED = [(name, "static") for name in ("autoencoder1d_op20", "basic_pitch_nmp", "cct_2_opset20", "mnist_mlp_original", "mnist_opset8", "unet_sed_op18")]
-QUANTISED += [(name, "dynamic") for name in ("autoencoder1d_op20", "cct_2_opset20", "dtln_model_1", "mnist_opset8", "silero_vad_16k_op15", "unet_sed_op18")]
+QUANTISED = [
+    (name, "static")
+    for name in (
+        "autoencoder1d_op20",
+        "basic_pitch_nmp",
+        "cct_2_opset20",
+        "mnist_mlp_original",
+        "mnist_opset8",
+        "unet_sed_op18",
+    )
+]
+QUANTISED += [
+    (name, "dynamic")
+    for name in (
+        "autoencoder1d_op20",
+        "cct_2_opset20",
+        "dtln_model_1",
+        "mnist_opset8",
+        "silero_vad_16k_op15",
+        "unet_sed_op18",
+    )
+]
 
 
 class OneSample:
@@ -73,7 +92,10 @@ class Judge:
             return "-"
         difference = rounding.compare(expected, outputs)
         inside = difference.worst <= limit and not difference.new_bad and not difference.wrong
-        self.expect(inside, f"{label}: {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
+        self.expect(
+            inside,
+            f"{label}: {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+        )
         return f"{difference.worst:.2g}"
 
     def rewrite(self, label, path, dtype):
@@ -96,7 +118,9 @@ class Judge:
             if out is None:
                 continue
             rewritten = onnx.load(out)
-            texts.append(f"{dtype} {self.compare(label, out, feeds, subject.reference, max(least, rounding.bound(rewritten, low)))}")
+            texts.append(
+                f"{dtype} {self.compare(label, out, feeds, subject.reference, max(least, rounding.bound(rewritten, low)))}"
+            )
             refused = runtimes.problems(original, rewritten, dtype, subject.feeds)
             self.expect(not refused, f"{label}: {refused[:1]}")
         print(f"{subject.name:34} optimised  {', '.join(texts)}  {' '.join(fused)}", flush=True)

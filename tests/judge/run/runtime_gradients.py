@@ -8,6 +8,7 @@ bfloat16 to what those types hold.
 Graphs (training_artifacts.py): five training graphs, laid out as ONNX Runtime's artifacts are. They run; amp-rewrite gives each a loss scale; what that gives
 runs, too: with the same gradients in float32, near them in both low types, and a step with a gradient that is not finite is told.
 """
+
 import argparse
 import pathlib
 import sys
@@ -15,10 +16,9 @@ import tempfile
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
-from judge.run import runtime_gradient_cases
-from judge.run import training_artifacts
+from judge.run import runtime_gradient_cases, training_artifacts
 from judge.run.executor import Runner
 from judge.tool import Tool
 
@@ -66,7 +66,10 @@ class Judge:
         return self.runner.run(path, feeds)
 
     def operator(self, case):
-        expected = [None if port is None else differences(case.function, case.operands, port, case.dy) for port in case.gradients]
+        expected = [
+            None if port is None else differences(case.function, case.operands, port, case.dy)
+            for port in case.gradients
+        ]
         found, message = self.run(case.model(TensorProto.DOUBLE), case.feeds())
         if not self.expect(found is not None, f"{case.name}: {message}"):
             return
@@ -88,12 +91,22 @@ class Judge:
             return
         for name, gradient in artifact.gradients.items():
             off = distance(before[name], gradient)
-            self.expect(off < LOW_ERRORS[TensorProto.FLOAT], f"{artifact.name}: {name} is off by {off:.1e} from NumPy's")
+            self.expect(
+                off < LOW_ERRORS[TensorProto.FLOAT], f"{artifact.name}: {name} is off by {off:.1e} from NumPy's"
+            )
         if not artifact.has_loss:
             return
-        for flags, limit in (["--deny-node", "*"], 1e-6), (["--dtype", "float16"], 2e-2), (["--dtype", "bfloat16"], 1e-1):
-            answer = self.tool.run([source, "-o", made, "--loss-scale", "dynamic", "--loss-scale-initial", str(LOSS_SCALE), *flags])
-            if not self.expect(answer.exit == 0, f"{artifact.name} {flags}: exit {answer.exit}: {answer.first_error()}"):
+        for flags, limit in (
+            (["--deny-node", "*"], 1e-6),
+            (["--dtype", "float16"], 2e-2),
+            (["--dtype", "bfloat16"], 1e-1),
+        ):
+            answer = self.tool.run(
+                [source, "-o", made, "--loss-scale", "dynamic", "--loss-scale-initial", str(LOSS_SCALE), *flags]
+            )
+            if not self.expect(
+                answer.exit == 0, f"{artifact.name} {flags}: exit {answer.exit}: {answer.first_error()}"
+            ):
                 continue
             after, message = self.runner.run(made, artifact.feeds)
             if not self.expect(after is not None, f"{artifact.name} {flags}: {message}"):
@@ -102,7 +115,10 @@ class Judge:
             self.expect(worst < limit, f"{artifact.name} {flags}: gradients are off by {worst:.1e}")
             self.expect(bool(after["amp.all_finite"]), f"{artifact.name} {flags}: a good step is called bad")
             bad, message = self.runner.run(made, artifact.bad_feeds())
-            self.expect(bad is not None and not bad["amp.all_finite"], f"{artifact.name} {flags}: a bad step is not told ({message})")
+            self.expect(
+                bad is not None and not bad["amp.all_finite"],
+                f"{artifact.name} {flags}: a bad step is not told ({message})",
+            )
 
 
 def main():

@@ -6,6 +6,7 @@
 What onnxruntime computes, the executor has to compute: integers and shapes equal, floats to TOLERANCE of the largest. What onnxruntime refuses, the executor
 refuses with exit code 3, or computes where DIFFERS says why. A sentence in DIFFERS that does not hold any more is a failure, too.
 """
+
 import argparse
 import fnmatch
 import sys
@@ -13,9 +14,7 @@ import tempfile
 
 import onnxruntime
 
-from judge.run import attention_cases
-from judge.run import clip_cases
-from judge.run import sequence_cases
+from judge.run import attention_cases, clip_cases, sequence_cases
 from judge.run.classical import differences, run_onnxruntime
 from judge.run.executor import Runner
 
@@ -84,7 +83,9 @@ def main():
     stale = [] if arguments.only else sorted(family.DIFFERS.keys() - judge.used)
     for pattern in stale:
         print(f"FAIL DIFFERS is stale: {pattern}")
-    print(f"{judge.passed} passed, of which onnxruntime computes {judge.computed}; {len(judge.failures) + len(stale)} failed")
+    print(
+        f"{judge.passed} passed, of which onnxruntime computes {judge.computed}; {len(judge.failures) + len(stale)} failed"
+    )
     return 1 if judge.failures or stale or not judge.computed else 0
 
 

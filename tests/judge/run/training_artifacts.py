@@ -3,6 +3,7 @@
 Weights and the buffers that gradients are added to are inputs; the gradient of the loss begins as the initializer `loss_grad`, 1; every weight's gradient goes
 into an InPlaceAccumulatorV2, whose second output, which the artifacts leave out, shows the sum here.
 """
+
 import dataclasses
 
 import numpy as np
@@ -33,7 +34,11 @@ class Graph:
         self.nodes, self.feeds, self.constants, self.outputs = [], {}, {"loss_grad": np.ones((), np.float32)}, []
 
     def __call__(self, operator, inputs, outputs, domain="", **attributes):
-        self.nodes.append(helper.make_node(operator, inputs, outputs, name=f"{operator}_{len(self.nodes)}", domain=domain, **attributes))
+        self.nodes.append(
+            helper.make_node(
+                operator, inputs, outputs, name=f"{operator}_{len(self.nodes)}", domain=domain, **attributes
+            )
+        )
 
     def microsoft(self, operator, inputs, outputs, **attributes):
         self(operator, inputs, outputs, "com.microsoft", **attributes)
@@ -41,23 +46,37 @@ class Graph:
     def accumulate(self, weight):
         gradient = f"{weight}_grad"
         self.feeds[f"{gradient}.buffer"] = np.zeros_like(self.feeds[weight])
-        self.microsoft("InPlaceAccumulatorV2", [f"{gradient}.buffer", gradient, "lazy_reset_grad"], [f"{gradient}.out", f"{gradient}.sum"])
+        self.microsoft(
+            "InPlaceAccumulatorV2",
+            [f"{gradient}.buffer", gradient, "lazy_reset_grad"],
+            [f"{gradient}.out", f"{gradient}.sum"],
+        )
         self.outputs += [(f"{gradient}.out", TensorProto.BOOL), (f"{gradient}.sum", TensorProto.FLOAT)]
 
     def artifact(self, name, gradients, loss=True):
         if loss:
             self.outputs.insert(0, ("loss", TensorProto.FLOAT))
             self.feeds["lazy_reset_grad"] = np.array([True])
-        given = [helper.make_tensor_value_info(key, KINDS[value.dtype.name], value.shape) for key, value in self.feeds.items()]
+        given = [
+            helper.make_tensor_value_info(key, KINDS[value.dtype.name], value.shape)
+            for key, value in self.feeds.items()
+        ]
         results = [helper.make_tensor_value_info(key, kind, None) for key, kind in self.outputs]
         constants = [numpy_helper.from_array(value, key) for key, value in self.constants.items()]
         graph = helper.make_graph(self.nodes, name, given, results, constants, value_info=self.known())
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
-        return Artifact(name, model, self.feeds, {key: np.asarray(value, np.float64) for key, value in gradients.items()}, loss)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 15), helper.make_opsetid("com.microsoft", 1)], ir_version=8
+        )
+        return Artifact(
+            name, model, self.feeds, {key: np.asarray(value, np.float64) for key, value in gradients.items()}, loss
+        )
 
     def known(self):
         """A pool's gradient takes its shape from here; the artifacts state all shapes."""
-        return [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in getattr(self, "shapes", {}).items()]
+        return [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in getattr(self, "shapes", {}).items()
+        ]
 
 
 def numbers(*shape):
@@ -78,7 +97,14 @@ def logits_gradient(logits, labels):
 
 def mlp():
     g = Graph()
-    g.feeds = {"x": numbers(4, 6), "labels": np.array([0, 2, 1, 2]), "w1": numbers(5, 6), "b1": numbers(5), "w2": numbers(3, 5), "b2": numbers(3)}
+    g.feeds = {
+        "x": numbers(4, 6),
+        "labels": np.array([0, 2, 1, 2]),
+        "w1": numbers(5, 6),
+        "b1": numbers(5),
+        "w2": numbers(3, 5),
+        "b2": numbers(3),
+    }
     g("Gemm", ["x", "w1", "b1"], ["h"], transB=1)
     g("Relu", ["h"], ["a"])
     g("Gemm", ["a", "w2", "b2"], ["z"], transB=1)
@@ -97,7 +123,10 @@ def mlp():
     a = np.maximum(h, 0)
     dz = logits_gradient(a @ f["w2"].T + f["b2"], g.feeds["labels"])
     dh = (dz @ f["w2"]) * (h > 0)
-    return g.artifact("dense", {"w1_grad.sum": dh.T @ f["x"], "b1_grad.sum": dh.sum(0), "w2_grad.sum": dz.T @ a, "b2_grad.sum": dz.sum(0)})
+    return g.artifact(
+        "dense",
+        {"w1_grad.sum": dh.T @ f["x"], "b1_grad.sum": dh.sum(0), "w2_grad.sum": dz.T @ a, "b2_grad.sum": dz.sum(0)},
+    )
 
 
 def pool(x):
@@ -110,7 +139,14 @@ def pool(x):
 
 def convolution():
     g = Graph()
-    g.feeds = {"x": numbers(2, 1, 6, 6), "labels": np.array([1, 0]), "k": numbers(3, 1, 3, 3), "c": numbers(3), "w": numbers(12, 2), "b": numbers(2)}
+    g.feeds = {
+        "x": numbers(2, 1, 6, 6),
+        "labels": np.array([1, 0]),
+        "k": numbers(3, 1, 3, 3),
+        "c": numbers(3),
+        "w": numbers(12, 2),
+        "b": numbers(2),
+    }
     g.shapes = {"r_grad": (2, 3, 4, 4)}
     g("Conv", ["x", "k", "c"], ["h"], kernel_shape=[3, 3])
     g("Relu", ["h"], ["r"])
@@ -138,14 +174,25 @@ def convolution():
     dh = dp.repeat(2, 2).repeat(2, 3) * was * (h > 0)
     dk = np.zeros_like(f["k"])
     for i, j in np.ndindex(3, 3):
-        dk[:, 0, i, j] = (dh * f["x"][:, :, i:i + 4, j:j + 4]).sum(axis=(0, 2, 3))
-    return g.artifact("images", {"k_grad.sum": dk, "c_grad.sum": dh.sum(axis=(0, 2, 3)), "w_grad.sum": flat.T @ dz, "b_grad.sum": dz.sum(0)})
+        dk[:, 0, i, j] = (dh * f["x"][:, :, i : i + 4, j : j + 4]).sum(axis=(0, 2, 3))
+    return g.artifact(
+        "images",
+        {"k_grad.sum": dk, "c_grad.sum": dh.sum(axis=(0, 2, 3)), "w_grad.sum": flat.T @ dz, "b_grad.sum": dz.sum(0)},
+    )
 
 
 def language():
     """A table, a norm, a Gelu as ONNX Runtime fuses it, and a scale by what was kept."""
     g = Graph()
-    g.feeds = {"ids": np.array([[1, 4, 1], [0, 2, 2]]), "labels": np.array([[2, 0, 1], [1, 1, 3]]), "x": numbers(2, 3, 6), "table": numbers(5, 6), "scale": numbers(6), "shift": numbers(6), "w": numbers(6, 4)}
+    g.feeds = {
+        "ids": np.array([[1, 4, 1], [0, 2, 2]]),
+        "labels": np.array([[2, 0, 1], [1, 1, 3]]),
+        "x": numbers(2, 3, 6),
+        "table": numbers(5, 6),
+        "scale": numbers(6),
+        "shift": numbers(6),
+        "w": numbers(6, 4),
+    }
     g("Gather", ["table", "ids"], ["e"])
     g("Add", ["e", "x"], ["s"])
     g("LayerNormalization", ["s", "scale", "shift"], ["n", "mean", "factor"], axis=-1)
@@ -161,10 +208,21 @@ def language():
     g.microsoft("ReduceSumTraining", ["w_grads", "rows"], ["w_grad"], keepdims=0)
     g.microsoft("FusedMatMul", ["y_grad", "w"], ["a_grad"], transB=1)
     g.microsoft("GeluGrad", ["a_grad", "n"], ["n_grad"])
-    g.microsoft("LayerNormalizationGrad", ["n_grad", "s", "scale", "mean", "factor"], ["s_grad", "scale_grad", "shift_grad"], axis=-1)
+    g.microsoft(
+        "LayerNormalizationGrad",
+        ["n_grad", "s", "scale", "mean", "factor"],
+        ["s_grad", "scale_grad", "shift_grad"],
+        axis=-1,
+    )
     g("Shape", ["table"], ["table_shape"])
     g.microsoft("GatherGrad", ["table_shape", "ids", "s_grad"], ["table_grad"], axis=0)
-    g.constants |= {"half": np.array(0.5, np.float32), "rows": np.array([0]), "logits_shape": np.array([6, 4]), "labels_shape": np.array([6]), "y_shape": np.array([2, 3, 4])}
+    g.constants |= {
+        "half": np.array(0.5, np.float32),
+        "rows": np.array([0]),
+        "logits_shape": np.array([6, 4]),
+        "labels_shape": np.array([6]),
+        "y_shape": np.array([2, 3, 4]),
+    }
     for weight in ("table", "scale", "shift", "w"):
         g.accumulate(weight)
     f = {key: value.astype(np.float64) for key, value in g.feeds.items()}
@@ -181,14 +239,29 @@ def language():
     ds = (d - d.mean(-1, keepdims=True) - normal * (d * normal).mean(-1, keepdims=True)) / deviation
     table = np.zeros_like(f["table"])
     np.add.at(table, g.feeds["ids"], ds)
-    return g.artifact("language", {"table_grad.sum": table, "scale_grad.sum": (dn * normal).sum((0, 1)), "shift_grad.sum": dn.sum((0, 1)), "w_grad.sum": np.einsum("bsi,bso->io", a, dz)})
+    return g.artifact(
+        "language",
+        {
+            "table_grad.sum": table,
+            "scale_grad.sum": (dn * normal).sum((0, 1)),
+            "shift_grad.sum": dn.sum((0, 1)),
+            "w_grad.sum": np.einsum("bsi,bso->io", a, dz),
+        },
+    )
 
 
 def parts():
     """Slices, parts that are joined and taken apart, a quotient, Dropout with its mask."""
     g = Graph()
     mask = np.array([[True, False, True], [True, True, False]])
-    g.feeds = {"x": numbers(2, 4), "labels": np.array([1, 0]), "w": numbers(4, 4), "v": numbers(2, 3), "d": numbers(3) + 2, "mask": mask}
+    g.feeds = {
+        "x": numbers(2, 4),
+        "labels": np.array([1, 0]),
+        "w": numbers(4, 4),
+        "v": numbers(2, 3),
+        "d": numbers(3) + 2,
+        "mask": mask,
+    }
     g("MatMul", ["x", "w"], ["h"])
     g("Slice", ["h", "one", "four", "one"], ["s"])
     g.microsoft("ConcatTraining", ["s", "v"], ["j", "lengths"], axis=1)
@@ -206,8 +279,14 @@ def parts():
     g("Shape", ["h"], ["h_shape"])
     g.microsoft("SliceGrad", ["s_grad", "h_shape", "one", "four", "one"], ["h_grad"])
     g("Gemm", ["x", "h_grad"], ["w_grad"], transA=1)
-    g.constants |= {name: np.array([value]) for name, value in (("zero", 0), ("one", 1), ("three", 3), ("four", 4), ("six", 6))}
-    g.constants |= {"nothing": np.zeros((), np.float32), "two": np.array(2, np.float32), "ratio": np.array(0.5, np.float32)}
+    g.constants |= {
+        name: np.array([value]) for name, value in (("zero", 0), ("one", 1), ("three", 3), ("four", 4), ("six", 6))
+    }
+    g.constants |= {
+        "nothing": np.zeros((), np.float32),
+        "two": np.array(2, np.float32),
+        "ratio": np.array(0.5, np.float32),
+    }
     for weight in ("w", "v", "d"):
         g.accumulate(weight)
     f = {key: value.astype(np.float64) for key, value in g.feeds.items()}
@@ -215,7 +294,10 @@ def parts():
     dz = logits_gradient(2 * np.where(mask, total / f["d"], 0), g.feeds["labels"])
     dq = np.where(mask, 2 * dz, 0)
     dh = np.concatenate([np.zeros((2, 1)), dq / f["d"]], axis=1)
-    return g.artifact("parts", {"w_grad.sum": f["x"].T @ dh, "v_grad.sum": dq / f["d"], "d_grad.sum": (-dq * total / f["d"] ** 2).sum(0)})
+    return g.artifact(
+        "parts",
+        {"w_grad.sum": f["x"].T @ dh, "v_grad.sum": dq / f["d"], "d_grad.sum": (-dq * total / f["d"] ** 2).sum(0)},
+    )
 
 
 def optimizer():
@@ -223,13 +305,24 @@ def optimizer():
     g = Graph()
     names = ("w", "b")
     shapes = {"w": (3, 2), "b": (2,)}
-    g.feeds = {f"{name}{suffix}": numbers(*shapes[name], len(suffix) + 1)[..., 0] for name in names for suffix in ("", "_grad", "_first", "_second.")}
+    g.feeds = {
+        f"{name}{suffix}": numbers(*shapes[name], len(suffix) + 1)[..., 0]
+        for name in names
+        for suffix in ("", "_grad", "_first", "_second.")
+    }
     g.feeds = {name: np.abs(value) if "second" in name else value for name, value in g.feeds.items()}
     g.feeds |= {"rate": np.array([0.1], np.float32), "step": np.array([3])}
     for key, suffix in (("weights", ""), ("gradients", "_grad"), ("first", "_first"), ("second", "_second.")):
         g("SequenceConstruct", [f"{name}{suffix}" for name in names], [key])
     g.microsoft("InplaceClipGradNorm", ["gradients"], ["clipped"], max_norm=0.5, norm_type="fro")
-    g.microsoft("AdamWOptimizer", ["rate", "step", "weights", "clipped", "first", "second"], ["done", "new", "new_first", "new_second"], adam_mode=0, correct_bias=1, weight_decay=0.01)
+    g.microsoft(
+        "AdamWOptimizer",
+        ["rate", "step", "weights", "clipped", "first", "second"],
+        ["done", "new", "new_first", "new_second"],
+        adam_mode=0,
+        correct_bias=1,
+        weight_decay=0.01,
+    )
     g.constants = {"place0": np.array(0), "place1": np.array(1)}
     for i, name in enumerate(names):
         g("SequenceAt", ["new", f"place{i}"], [f"{name}_new"])

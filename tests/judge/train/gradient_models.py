@@ -14,6 +14,7 @@ Losses, against NumPy in float64:
   nothing   a batch of no sample has loss 0 and gradients 0
 and a Dropout that trains gives gradients to what it kept, whether it had an output of the mask or not.
 """
+
 import argparse
 import sys
 
@@ -32,7 +33,9 @@ class Net:
         self.weights = {}
         for name, shape in weights.items():
             scale = 1 / np.sqrt(np.prod(shape[1:]) if len(shape) > 1 else 1)
-            values = numbers.standard_normal(shape) * scale if len(shape) > 1 else 1 + 0.1 * numbers.standard_normal(shape)
+            values = (
+                numbers.standard_normal(shape) * scale if len(shape) > 1 else 1 + 0.1 * numbers.standard_normal(shape)
+            )
             self.weights[name] = values.astype(np.float32)
             self.model.graph.initializer.append(numpy_helper.from_array(self.weights[name], name))
         self.inputs = inputs
@@ -41,8 +44,12 @@ class Net:
 def perceptron(numbers, batch=16):
     text = """g (float[N, 12] x) => (float[N, 5] p) {
       a = Gemm (x, w1, b1)  h = Relu (a)  z = MatMul (h, w2)  l = Add (z, b2)  p = Softmax (l) }"""
-    return Net(text, {"w1": (12, 9), "b1": (9,), "w2": (9, 5), "b2": (5,)},
-               {"x": numbers.standard_normal((batch, 12)).astype(np.float32), "labels": numbers.integers(0, 5, batch)}, numbers)
+    return Net(
+        text,
+        {"w1": (12, 9), "b1": (9,), "w2": (9, 5), "b2": (5,)},
+        {"x": numbers.standard_normal((batch, 12)).astype(np.float32), "labels": numbers.integers(0, 5, batch)},
+        numbers,
+    )
 
 
 def convolutional(numbers):
@@ -51,8 +58,22 @@ def convolutional(numbers):
       b, rm, rv = BatchNormalization <training_mode = 1> (a, s, t, m, v)
       c = Tanh (b)  d = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
       e = Conv <strides = [2, 2], group = 2> (d, k2)  e2 = ConvTranspose <strides = [2, 2], group = 3> (e, k3)  f = Sigmoid (e2)  g1 = GlobalAveragePool (f)  h = Flatten (g1)  y = Gemm <transB = 1> (h, w, b2) }"""
-    weights = {"k1": (6, 3, 3, 3), "c1": (6,), "s": (6,), "t": (6,), "k2": (6, 3, 2, 2), "k3": (6, 2, 3, 2), "w": (4, 6), "b2": (4,)}
-    net = Net(text, weights, {"x": numbers.standard_normal((6, 3, 8, 8)).astype(np.float32), "labels": numbers.integers(0, 4, 6)}, numbers)
+    weights = {
+        "k1": (6, 3, 3, 3),
+        "c1": (6,),
+        "s": (6,),
+        "t": (6,),
+        "k2": (6, 3, 2, 2),
+        "k3": (6, 2, 3, 2),
+        "w": (4, 6),
+        "b2": (4,),
+    }
+    net = Net(
+        text,
+        weights,
+        {"x": numbers.standard_normal((6, 3, 8, 8)).astype(np.float32), "labels": numbers.integers(0, 4, 6)},
+        numbers,
+    )
     for name, value in (("m", np.zeros(6, np.float32)), ("v", np.ones(6, np.float32))):
         net.model.graph.initializer.append(numpy_helper.from_array(value, name))
     return net
@@ -71,15 +92,38 @@ def transformer(numbers):
       n2 = LayerNormalization (r, s2, t2)  f0 = MatMul (n2, wf)  f1 = Add (f0, bf)
       root = Constant <value = float {1.41421356}> ()  f2 = Div (f1, root)  f3 = Erf (f2)  one = Constant <value = float {1.0}> ()  f4 = Add (f3, one)
       f5 = Mul (f1, f4)  half = Constant <value = float {0.5}> ()  f6 = Mul (f5, half)  f7 = MatMul (f6, wg)  r2 = Add (r, f7)  y = MatMul (r2, wy) }"""
-    weights = {"s1": (8,), "t1": (8,), "wq": (8, 8), "wk": (8, 8), "wv": (8, 8), "wo": (8, 8), "s2": (8,), "t2": (8,), "wf": (8, 16), "bf": (16,), "wg": (16, 8), "wy": (8, 7)}
-    return Net(text, weights, {"x": numbers.standard_normal((3, 5, 8)).astype(np.float32), "labels": numbers.integers(0, 7, (3, 5))}, numbers)
+    weights = {
+        "s1": (8,),
+        "t1": (8,),
+        "wq": (8, 8),
+        "wk": (8, 8),
+        "wv": (8, 8),
+        "wo": (8, 8),
+        "s2": (8,),
+        "t2": (8,),
+        "wf": (8, 16),
+        "bf": (16,),
+        "wg": (16, 8),
+        "wy": (8, 7),
+    }
+    return Net(
+        text,
+        weights,
+        {"x": numbers.standard_normal((3, 5, 8)).astype(np.float32), "labels": numbers.integers(0, 7, (3, 5))},
+        numbers,
+    )
 
 
 def texts(numbers):
     text = """g (int64[N, 6] ids) => (float[N, 3] p) {
       e = Gather (table, ids)  a = Constant <value = int64[1] {1}> ()  m = ReduceMean <axes = [1], keepdims = 0> (e)
       z = Gemm (m, w, b)  p = LogSoftmax (z) }"""
-    return Net(text, {"table": (20, 8), "w": (8, 3), "b": (3,)}, {"ids": numbers.integers(0, 20, (9, 6)), "labels": numbers.integers(0, 3, 9)}, numbers)
+    return Net(
+        text,
+        {"table": (20, 8), "w": (8, 3), "b": (3,)},
+        {"ids": numbers.integers(0, 20, (9, 6)), "labels": numbers.integers(0, 3, 9)},
+        numbers,
+    )
 
 
 class Trained:
@@ -94,7 +138,9 @@ class Trained:
         listed = {i.name for i in made.graph.input}
         for tensor in made.graph.initializer:  # weights that can be moved
             if tensor.name in self.names and tensor.name not in listed:
-                made.graph.input.append(onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+                made.graph.input.append(
+                    onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+                )
         self.session = session(made)
 
     def run(self, inputs, seed=1.0):
@@ -110,7 +156,10 @@ def slope_complaints(net, trained, numbers):
         return
     for name, gradient in gradients.items():
         length = float(np.linalg.norm(gradient))
-        for what, direction, limit in (("along it", gradient / length, 0.01), ("at random", numbers.standard_normal(gradient.shape), 0.03)):
+        for what, direction, limit in (
+            ("along it", gradient / length, 0.01),
+            ("at random", numbers.standard_normal(gradient.shape), 0.03),
+        ):
             direction = (direction / np.linalg.norm(direction)).astype(np.float32)
             step = 1e-2
             above, _ = trained.run({**net.inputs, name: net.weights[name] + step * direction})
@@ -144,7 +193,9 @@ def log_softmax(z, axis):
 
 def loss_model(dims, tail="y = Identity (z)"):
     shape = ", ".join(["N", *map(str, dims)])
-    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g (float[{shape}] x) => (float[{shape}] y) {{ z = Mul (x, w) {tail} }}')
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["" : 17]> g (float[{shape}] x) => (float[{shape}] y) {{ z = Mul (x, w) {tail} }}'
+    )
 
 
 def with_weight(model):
@@ -158,8 +209,13 @@ def close(found, expected, what, tolerance=1e-5):
 
 
 def value_complaints(program, numbers):
-    for dims, tail, axis in (((4,), "y = Identity (z)", -1), ((4,), "y = Softmax (z)", -1), ((4, 3), "y = Softmax <axis = 1> (z)", 1), ((3, 4), "y = LogSoftmax (z)", -1),
-                             ((4,), "p = Softmax (z) y = Cast <to = 1> (p)", -1)):
+    for dims, tail, axis in (
+        ((4,), "y = Identity (z)", -1),
+        ((4,), "y = Softmax (z)", -1),
+        ((4, 3), "y = Softmax <axis = 1> (z)", 1),
+        ((3, 4), "y = LogSoftmax (z)", -1),
+        ((4,), "p = Softmax (z) y = Cast <to = 1> (p)", -1),
+    ):
         x = numbers.standard_normal((6, *dims)).astype(np.float32)
         log_p, p = log_softmax(x.astype(np.float64), axis), np.exp(log_softmax(x.astype(np.float64), axis))
         classes = x.shape[axis]
@@ -167,13 +223,20 @@ def value_complaints(program, numbers):
         labels = numbers.integers(0, classes, label_shape)
         one_hot = np.moveaxis(np.eye(classes)[labels], -1, axis)
         for kind, target in (("sparse", labels), ("onehot", one_hot.astype(np.float32))):
-            trained = Trained(program, with_weight(loss_model(dims, tail)), ["z"], {"kind": "softmax-cross-entropy", "labels": kind, "logits": "y"})
+            trained = Trained(
+                program,
+                with_weight(loss_model(dims, tail)),
+                ["z"],
+                {"kind": "softmax-cross-entropy", "labels": kind, "logits": "y"},
+            )
             loss, gradients = trained.run({"x": x, "labels": target}, seed=8)
             what = f"{kind} labels, [N, {dims}], {tail}"
             yield from close(loss, -(one_hot * log_p).sum() / labels.size, what)
             yield from close(gradients["z"], 8 * (p - one_hot) / labels.size, what + ", gradient")
     x, t = (numbers.standard_normal((6, 3)).astype(np.float32) for _ in range(2))
-    loss, gradients = Trained(program, with_weight(loss_model((3,))), ["z"], {"kind": "mse"}).run({"x": x, "labels": t}, seed=2)
+    loss, gradients = Trained(program, with_weight(loss_model((3,))), ["z"], {"kind": "mse"}).run(
+        {"x": x, "labels": t}, seed=2
+    )
     yield from close(loss, np.mean((x - t) ** 2), "mse")
     yield from close(gradients["z"], 2 * 2 * (x - t) / x.size, "mse, gradient")
 
@@ -181,7 +244,10 @@ def value_complaints(program, numbers):
 def hard_label_complaints(program, numbers):
     sparse, one_hot = ({"kind": "softmax-cross-entropy", "labels": kind} for kind in ("sparse", "onehot"))
     x = numbers.standard_normal((3, 4)).astype(np.float32)
-    trained = {"sparse": Trained(program, with_weight(loss_model((4,))), ["z"], sparse), "onehot": Trained(program, with_weight(loss_model((4,))), ["z"], one_hot)}
+    trained = {
+        "sparse": Trained(program, with_weight(loss_model((4,))), ["z"], sparse),
+        "onehot": Trained(program, with_weight(loss_model((4,))), ["z"], one_hot),
+    }
     for label in (-1, 4, 2**40, -(2**63)):
         loss, gradients = trained["sparse"].run({"x": x, "labels": np.array([0, label, 1])})
         if not np.isnan(loss) or np.isfinite(gradients["z"]).all():
@@ -192,7 +258,9 @@ def hard_label_complaints(program, numbers):
     expected = log_softmax(np.delete(masked, 2, axis=1).astype(np.float64), -1)
     for kind, labels in targets.items():
         loss, gradients = trained[kind].run({"x": masked, "labels": labels})
-        yield from close(loss, -np.mean([expected[0, 0], expected[1, 1], expected[2, 2]]), f"{kind} labels, a masked class")
+        yield from close(
+            loss, -np.mean([expected[0, 0], expected[1, 1], expected[2, 2]]), f"{kind} labels, a masked class"
+        )
         if not np.isfinite(gradients["z"]).all() or gradients["z"][:, 2].any():
             yield f"{kind} labels, a masked class: expected a finite gradient, 0 there, found {gradients['z']}"
     loss, _ = trained["sparse"].run({"x": masked, "labels": np.array([0, 2, 3])})

@@ -11,6 +11,7 @@ with known and with symbolic dimensions. For each:
   refused   where the case says so: the error names what it is expected to
 and the gradient has the type and shape of what it is of. The evaluator is ONNX's own; where that is wrong (in_runtime), onnxruntime's kernels for float64.
 """
+
 import argparse
 import json
 import os
@@ -26,8 +27,13 @@ from onnx.reference import ReferenceEvaluator
 
 from judge.train import gradient_cases
 
-NAMES = {np.dtype("float64"): "double", np.dtype("float32"): "float", np.dtype("int64"): "int64", np.dtype("bool"): "bool", np.dtype("int32"): "int32"}
-
+NAMES = {
+    np.dtype("float64"): "double",
+    np.dtype("float32"): "float",
+    np.dtype("int64"): "int64",
+    np.dtype("bool"): "bool",
+    np.dtype("int32"): "int32",
+}
 
 
 def session(model):
@@ -59,10 +65,14 @@ def declared(name, array, symbolic):
 
 
 def forward_text(case, opset, symbolic, extra_inputs="", extra_nodes="", outputs=None):
-    inputs = ", ".join(declared(n, a, symbolic and n not in case.constants) for n, a in case.inputs.items() if n not in case.constants)
+    inputs = ", ".join(
+        declared(n, a, symbolic and n not in case.constants) for n, a in case.inputs.items() if n not in case.constants
+    )
     outputs = outputs or ", ".join(f"double {o}" for o in case.outputs)
-    return (f'<ir_version: 10, opset_import: ["" : {opset}]> g ({inputs}{extra_inputs}) => ({outputs}) '
-            f'{{ {case.body} {extra_nodes} }}')
+    return (
+        f'<ir_version: 10, opset_import: ["" : {opset}]> g ({inputs}{extra_inputs}) => ({outputs}) '
+        f"{{ {case.body} {extra_nodes} }}"
+    )
 
 
 def parse(text, case):
@@ -142,7 +152,9 @@ def judge(program, case, opset, symbolic, numbers):
     check_legal(made)
     evaluator = (session if case.in_runtime else ReferenceEvaluator)(with_graph_inputs(made, case))
     inputs = {**fed(case), **{n: case.inputs[n] for n in case.constants if n in case.of}}
-    values = dict(zip([o.name for o in made.graph.output], evaluator.run(None, {**inputs, "seed": np.array(1, np.float32)})))
+    values = dict(
+        zip([o.name for o in made.graph.output], evaluator.run(None, {**inputs, "seed": np.array(1, np.float32)}))
+    )
     forward = (session if case.in_runtime else ReferenceEvaluator)(with_graph_inputs(model, case))
     evaluate = lambda at: float(forward.run(None, at)[0])
     for name, gradient_name in zip(case.of, answer["gradients"]):

@@ -6,6 +6,7 @@ mixed bfloat16 come to the accuracy of Keras (3.15; batch 128: 0.9706, 0.9700, 0
 The weights that are saved must give onnxruntime the accuracy that was printed. MNIST is data/mnist of $AMP_SHARED or of ../shared next
 to the repository; absent: exit 77.
 """
+
 import gzip
 import os
 import re
@@ -45,22 +46,56 @@ def main():
         print(f"SKIPPED: no {mnist} (set AMP_SHARED): NOTHING WAS TRAINED")
         return SKIPPED
     files = {"data": "train", "eval-data": "t10k"}
-    data = [word for flag, part in files.items()
-            for word in (f"--{flag}", f"x={mnist}/{part}-images-idx3-ubyte.gz", f"--{flag}", f"labels={mnist}/{part}-labels-idx1-ubyte.gz")]
+    data = [
+        word
+        for flag, part in files.items()
+        for word in (
+            f"--{flag}",
+            f"x={mnist}/{part}-images-idx3-ubyte.gz",
+            f"--{flag}",
+            f"labels={mnist}/{part}-labels-idx1-ubyte.gz",
+        )
+    ]
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         forward, step, trained = (f"{folder}/{name}.onnx" for name in ("m", "step", "trained"))
         run(AMP_TRAIN, "new", "mlp", "784-64-64-10", "-o", forward)
         for policy in KERAS:
-            run(AMP_REWRITE, forward, "-o", step, "--train", "--loss", "softmax-cross-entropy", "--optimizer", "rmsprop", "--policy", policy)
-            out = run(AMP_TRAIN, step, *data, "--epochs", "5", "--shuffle", "1", "--forward", forward, "--save-weights", trained)
+            run(
+                AMP_REWRITE,
+                forward,
+                "-o",
+                step,
+                "--train",
+                "--loss",
+                "softmax-cross-entropy",
+                "--optimizer",
+                "rmsprop",
+                "--policy",
+                policy,
+            )
+            out = run(
+                AMP_TRAIN,
+                step,
+                *data,
+                "--epochs",
+                "5",
+                "--shuffle",
+                "1",
+                "--forward",
+                forward,
+                "--save-weights",
+                trained,
+            )
             found[policy], judged = float(re.findall(r"test accuracy (\S+)", out)[-1]), accuracy(trained, mnist)
             scale = re.findall(r"loss scale (\S+)", out)[-1] if "loss scale" in out else None
             print(f"{policy}: {found[policy]} (onnxruntime {judged:.4f}), Keras {KERAS[policy]}, loss scale {scale}")
             assert abs(found[policy] - judged) < 2e-4, "the saved weights give another accuracy"  # two images of 10,000
             assert LAST_SCALE[policy] in (None, scale), f"the loss scale ends at {scale}"
     assert all(abs(found[policy] - KERAS[policy]) < 0.01 for policy in KERAS), "more than a point from Keras"
-    assert max(found.values()) - min(found.values()) < 0.006, "the three differ"  # of one seed; of the mean of three: 0.003
+    assert max(found.values()) - min(found.values()) < 0.006, (
+        "the three differ"
+    )  # of one seed; of the mean of three: 0.003
     return 0
 
 

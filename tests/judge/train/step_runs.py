@@ -3,6 +3,7 @@
 A step graph lists its states in metadata_props["amp.state"]; whoever runs it feeds each output back to its input.
 `Unrolled` writes several steps into one model, so that a program which runs a model once runs all of them.
 """
+
 import json
 import pathlib
 import subprocess
@@ -38,7 +39,9 @@ class Stepper:
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(onnx.inliner.inline_local_functions(model).SerializeToString(), options)
+        self.session = onnxruntime.InferenceSession(
+            onnx.inliner.inline_local_functions(model).SerializeToString(), options
+        )
         self.outputs = [output.name for output in self.session.get_outputs()]
 
     def run(self, feeds):
@@ -92,7 +95,12 @@ class Unrolled:
         onnx.save(self.model, path)
         np.savez(inputs, **{f"{name}@{step}": value for step, each in enumerate(feeds) for name, value in each.items()})
         outputs.unlink(missing_ok=True)
-        done = subprocess.run([program, path, "--inputs", inputs, "--outputs", outputs, "--threads", "1"], capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            [program, path, "--inputs", inputs, "--outputs", outputs, "--threads", "1"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         if done.returncode:
             raise RuntimeError(f"amp-run: exit {done.returncode}: {done.stderr.strip()[-300:]}")
         arrays = np.load(outputs)

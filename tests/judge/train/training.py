@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Judges step graphs that amp-rewrite --train makes, run in onnxruntime (functions inlined) and in this project's executor.
 
-  training.py --tool build/tests/rewrite_batch --run build/tools/amp-run [--only PART]
+training.py --tool build/tests/rewrite_batch --run build/tools/amp-run [--only PART]
 
-  scale       the loss scale's reference sequences, and all 4^8 sequences over {finite, inf, -inf, NaN} x intervals 1 to 3, against a model of twenty lines
-  finite      the finite check sees inf, -inf and NaN anywhere, and no overflow of a sum
-  optimizers  every optimizer against NumPy in float64, with clipping, accumulation, and steps that are skipped: those change no bit
-  fixed       a fixed scale changes nothing that a power of two could; none inserts nothing
-  running     running statistics of a BatchNormalization, and those of a skipped step
-  images      convolutions with running statistics, and a head on a frozen backbone
-  wrapped     a loss scale for training graphs that are there: the same update, and none where a gradient is not finite
-  network     a classifier in float32, float16 and bfloat16: ten steps give the same weights here and there, and the loss falls
+scale       the loss scale's reference sequences, and all 4^8 sequences over {finite, inf, -inf, NaN} x intervals 1 to 3, against a model of twenty lines
+finite      the finite check sees inf, -inf and NaN anywhere, and no overflow of a sum
+optimizers  every optimizer against NumPy in float64, with clipping, accumulation, and steps that are skipped: those change no bit
+fixed       a fixed scale changes nothing that a power of two could; none inserts nothing
+running     running statistics of a BatchNormalization, and those of a skipped step
+images      convolutions with running statistics, and a head on a frozen backbone
+wrapped     a loss scale for training graphs that are there: the same update, and none where a gradient is not finite
+network     a classifier in float32, float16 and bfloat16: ten steps give the same weights here and there, and the loss falls
 """
+
 import argparse
 import itertools
 import pathlib
@@ -23,8 +24,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from judge.train.step_runs import Stepper, Unrolled, forget_states, states_of
 from judge.tool import Tool
+from judge.train.step_runs import Stepper, Unrolled, forget_states, states_of
 
 INF, NAN = np.float32(np.inf), np.float32(np.nan)
 KINDS = {"T": np.float32(1), "+": INF, "-": -INF, "N": NAN, "F": INF}
@@ -99,11 +100,28 @@ def classifier(sizes):
 def image_model():
     numbers = np.random.default_rng(4)
     node = helper.make_node
-    nodes = [node("Conv", ["x", "k0", "c0"], ["a"], pads=[1, 1, 1, 1]), node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], ["n"]),
-             node("Relu", ["n"], ["r"]), node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), node("Conv", ["p", "k1"], ["d"]),
-             node("Relu", ["d"], ["features"]), node("GlobalAveragePool", ["features"], ["m"]), node("Flatten", ["m"], ["f"]), node("Gemm", ["f", "w", "b"], ["y"])]
-    weights = {"k0": numbers.standard_normal((8, 2, 3, 3)) / 4, "c0": np.zeros(8), "scale": np.ones(8), "shift": np.zeros(8), "mean": np.zeros(8), "var": np.ones(8),
-               "k1": numbers.standard_normal((16, 8, 3, 3)) / 8, "w": numbers.standard_normal((16, 4)) / 4, "b": np.zeros(4)}
+    nodes = [
+        node("Conv", ["x", "k0", "c0"], ["a"], pads=[1, 1, 1, 1]),
+        node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], ["n"]),
+        node("Relu", ["n"], ["r"]),
+        node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["p", "k1"], ["d"]),
+        node("Relu", ["d"], ["features"]),
+        node("GlobalAveragePool", ["features"], ["m"]),
+        node("Flatten", ["m"], ["f"]),
+        node("Gemm", ["f", "w", "b"], ["y"]),
+    ]
+    weights = {
+        "k0": numbers.standard_normal((8, 2, 3, 3)) / 4,
+        "c0": np.zeros(8),
+        "scale": np.ones(8),
+        "shift": np.zeros(8),
+        "mean": np.zeros(8),
+        "var": np.ones(8),
+        "k1": numbers.standard_normal((16, 8, 3, 3)) / 8,
+        "w": numbers.standard_normal((16, 4)) / 4,
+        "b": np.zeros(4),
+    }
     return model_of(nodes, {"x": ["N", 2, 10, 10]}, {"y": ["N", 4]}, weights)
 
 
@@ -139,10 +157,25 @@ OPTIMIZERS = [
     ("momentum", ["--optimizer", "momentum", "--momentum", "0.8"], {"momentum": 0.8}, 0.01),
     ("momentum", ["--optimizer", "momentum", "--nesterov"], {"momentum": 0.9, "nesterov": True}, 0.01),
     ("rmsprop", [], {"rho": 0.9, "epsilon": 1e-7}, 0.001),
-    ("rmsprop", ["--optimizer", "rmsprop", "--rho", "0.5", "--epsilon", "0.01", "--learning-rate", "0.05"], {"rho": 0.5, "epsilon": 0.01}, 0.05),
+    (
+        "rmsprop",
+        ["--optimizer", "rmsprop", "--rho", "0.5", "--epsilon", "0.01", "--learning-rate", "0.05"],
+        {"rho": 0.5, "epsilon": 0.01},
+        0.05,
+    ),
     ("adam", ["--optimizer", "adam"], {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}, 0.001),
-    ("adam", ["--optimizer", "adam", "--beta1", "0.5", "--beta2", "0.75", "--epsilon", "0.001"], {"beta1": 0.5, "beta2": 0.75, "epsilon": 0.001}, 0.001),
-    ("adamw", ["--optimizer", "adamw", "--weight-decay", "0.125"], {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7, "decay": 0.125}, 0.001),
+    (
+        "adam",
+        ["--optimizer", "adam", "--beta1", "0.5", "--beta2", "0.75", "--epsilon", "0.001"],
+        {"beta1": 0.5, "beta2": 0.75, "epsilon": 0.001},
+        0.001,
+    ),
+    (
+        "adamw",
+        ["--optimizer", "adamw", "--weight-decay", "0.125"],
+        {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7, "decay": 0.125},
+        0.001,
+    ),
 ]
 SHAPES = {"w": [3, 4], "b": [5]}
 
@@ -183,22 +216,49 @@ class Judge:
 
     def scale(self):
         for initial, interval, growth, cap, kinds, expected in SEQUENCES:
-            flags = ["--loss-scale", "dynamic", "--loss-scale-initial", initial, "--loss-scale-interval", interval, "--loss-scale-growth", growth]
-            step = self.linear_step({"w": [2]}, *flags, *(["--loss-scale-max", cap] if cap else []), "--optimizer", "sgd")
+            flags = [
+                "--loss-scale",
+                "dynamic",
+                "--loss-scale-initial",
+                initial,
+                "--loss-scale-interval",
+                interval,
+                "--loss-scale-growth",
+                growth,
+            ]
+            step = self.linear_step(
+                {"w": [2]}, *flags, *(["--loss-scale-max", cap] if cap else []), "--optimizer", "sgd"
+            )
             feeds = [{"dw": np.array([1, KINDS[kind]], np.float32)} for kind in kinds]
             for runtime, results in self.both(step, feeds):
                 found = [float(each["amp.loss_scale.next"]) for each in results]
-                self.expect(found == expected, f"scale {kinds} from {initial}, interval {interval}, in {runtime}: {found}, expected {expected}")
+                self.expect(
+                    found == expected,
+                    f"scale {kinds} from {initial}, interval {interval}, in {runtime}: {found}, expected {expected}",
+                )
                 finite = [bool(each["amp.all_finite"]) for each in results]
                 self.expect(finite == [kind == "T" for kind in kinds], f"finite {kinds} in {runtime}: {finite}")
                 counted = [int(each["amp.global_step.next"]) for each in results]
-                self.expect(counted == list(np.cumsum([kind == "T" for kind in kinds])), f"steps {kinds} in {runtime}: {counted}")
+                self.expect(
+                    counted == list(np.cumsum([kind == "T" for kind in kinds])),
+                    f"steps {kinds} in {runtime}: {counted}",
+                )
         for interval in (1, 2, 3):
             self.every_sequence(interval)
 
     def every_sequence(self, interval, length=8):
         """The step's own function, on a vector of all sequences at once: its operators work element by element."""
-        step = self.linear_step({"w": [2]}, "--loss-scale", "dynamic", "--loss-scale-initial", 4, "--loss-scale-interval", interval, "--loss-scale-max", 64)
+        step = self.linear_step(
+            {"w": [2]},
+            "--loss-scale",
+            "dynamic",
+            "--loss-scale-initial",
+            4,
+            "--loss-scale-interval",
+            interval,
+            "--loss-scale-max",
+            64,
+        )
         call = next(node for node in step.graph.node if node.op_type == "UpdateLossScale")
         sequences = np.array(list(itertools.product((1, np.inf, -np.inf, np.nan), repeat=length)), np.float32)
         count, nodes = len(sequences), []
@@ -214,8 +274,13 @@ class Judge:
             update.output[:] = [f"scale{at + 1}", f"good{at + 1}"]
             nodes.append(update)
         inputs = [helper.make_tensor_value_info(f"g{at}", TensorProto.FLOAT, [count]) for at in range(length)]
-        inputs += [helper.make_tensor_value_info("scale0", TensorProto.FLOAT, [count]), helper.make_tensor_value_info("good0", TensorProto.INT64, [count])]
-        outputs = [helper.make_tensor_value_info(f"scale{at}", TensorProto.FLOAT, [count]) for at in range(1, length + 1)]
+        inputs += [
+            helper.make_tensor_value_info("scale0", TensorProto.FLOAT, [count]),
+            helper.make_tensor_value_info("good0", TensorProto.INT64, [count]),
+        ]
+        outputs = [
+            helper.make_tensor_value_info(f"scale{at}", TensorProto.FLOAT, [count]) for at in range(1, length + 1)
+        ]
         outputs.append(helper.make_tensor_value_info(f"good{length}", TensorProto.INT64, [count]))
         model = onnx.ModelProto()
         model.CopyFrom(step)
@@ -237,6 +302,7 @@ class Judge:
     def both_of_model(self, model, feeds):
         inlined = onnx.inliner.inline_local_functions(model)
         import onnxruntime
+
         session = onnxruntime.InferenceSession(inlined.SerializeToString())
         names = [output.name for output in session.get_outputs()]
         yield "onnxruntime", dict(zip(names, session.run(names, feeds)))
@@ -267,7 +333,10 @@ class Judge:
                     expected.append(False)
         both = good()
         both["dw"][0, 0], both["dw"][0, 1] = INF, -INF  # a sum that is NaN, and an IsInf of the sum that is false
-        large = {"dw": np.full((3, 4), 1e33, np.float32), "db": np.full(5, 1e33, np.float32)}  # times the scale it is near the end
+        large = {
+            "dw": np.full((3, 4), 1e33, np.float32),
+            "db": np.full(5, 1e33, np.float32),
+        }  # times the scale it is near the end
         feeds += [both, large, {"dw": np.zeros((3, 4), np.float32), "db": np.zeros(5, np.float32)}]
         expected += [False, True, True]
         # Small scales first, so that the large gradients fit.
@@ -280,10 +349,15 @@ class Judge:
 
     def gradients(self, steps, seed):
         numbers = np.random.default_rng(seed)
-        return [{f"d{name}": numbers.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()} for _ in range(steps)]
+        return [
+            {f"d{name}": numbers.standard_normal(shape).astype(np.float32) for name, shape in SHAPES.items()}
+            for _ in range(steps)
+        ]
 
     def reference(self, step, name, constants, rate):
-        rounded = {key: float(np.float32(value)) if isinstance(value, float) else value for key, value in constants.items()}
+        rounded = {
+            key: float(np.float32(value)) if isinstance(value, float) else value for key, value in constants.items()
+        }
         tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in step.graph.initializer}
         return {weight: Keras(tensors[weight], name, float(np.float32(rate)), **rounded) for weight in SHAPES}
 
@@ -296,7 +370,10 @@ class Judge:
         for name, flags, constants, rate in OPTIMIZERS:
             what = f"{name} {' '.join(flags)}"
             step = self.linear_step(SHAPES, *flags)
-            self.expect(not any("all_finite" in output.name for output in step.graph.output), f"{what}: checks gradients without being asked to")
+            self.expect(
+                not any("all_finite" in output.name for output in step.graph.output),
+                f"{what}: checks gradients without being asked to",
+            )
             feeds = self.gradients(12, 1)
             for runtime, results in self.both(step, feeds):
                 expected = self.reference(step, name, constants, rate)
@@ -331,10 +408,14 @@ class Judge:
                 for weight, keras in expected.items():
                     keras.step(each[f"d{weight}"].astype(np.float64))
             self.compare(results[-1], expected, f"{name} with skipped steps in {runtime}")
-            self.expect(int(results[-1]["amp.global_step.next"]) == 7, f"{name} in {runtime}: skipped steps are counted")
+            self.expect(
+                int(results[-1]["amp.global_step.next"]) == 7, f"{name} in {runtime}: skipped steps are counted"
+            )
         counting = self.linear_step(SHAPES, *flags, "--loss-scale", "dynamic", "--count-skipped-steps")
         for runtime, results in self.both(counting, feeds):
-            self.expect(int(results[-1]["amp.global_step.next"]) == 10, f"{name} in {runtime}: skipped steps are not counted")
+            self.expect(
+                int(results[-1]["amp.global_step.next"]) == 10, f"{name} in {runtime}: skipped steps are not counted"
+            )
             self.compare(results[-1], expected, f"{name} with counted skipped steps in {runtime}")
 
     def accumulated(self, name, flags, constants, rate):
@@ -353,7 +434,19 @@ class Judge:
             self.expect(left == [1, 1, 2, 0, 1, 2, 0, 1], f"{name} --accumulate 3 in {runtime}: accumulated {left}")
 
     def clipped(self):
-        step = self.linear_step(SHAPES, "--optimizer", "sgd", "--clip-norm", "0.5", "--learning-rate", "1", "--loss-scale", "dynamic", "--loss-scale-initial", 1)
+        step = self.linear_step(
+            SHAPES,
+            "--optimizer",
+            "sgd",
+            "--clip-norm",
+            "0.5",
+            "--learning-rate",
+            "1",
+            "--loss-scale",
+            "dynamic",
+            "--loss-scale-initial",
+            1,
+        )
         feeds = self.gradients(3, 4)
         for each in feeds[1].values():
             each *= np.float32(1e-3)  # below the bound: as it is
@@ -374,17 +467,24 @@ class Judge:
         flags = ("--optimizer", "adam", "--loss-scale", "dynamic", "--clip-norm", "0.5")
         plain, parallel = self.linear_step(SHAPES, *flags), self.linear_step(SHAPES, *flags, "--data-parallel")
         called = {node.op_type for node in parallel.graph.node}
-        self.expect({"StartMeanOverRanks", "MeanOverRanks", "TrueOnAllRanks"} <= called, "--data-parallel: nothing is averaged")
+        self.expect(
+            {"StartMeanOverRanks", "MeanOverRanks", "TrueOnAllRanks"} <= called, "--data-parallel: nothing is averaged"
+        )
         feeds = self.gradients(4, 6)
         feeds[2]["dw"][0, 0] = NAN
         for (runtime, expected), (_, results) in zip(self.both(plain, feeds), self.both(parallel, feeds)):
             for at, outputs in enumerate(expected):
                 same = all(results[at][name].tobytes() == value.tobytes() for name, value in outputs.items())
-                self.expect(same, f"--data-parallel, one rank, step {at}, in {runtime}: another result than of a plain step")
+                self.expect(
+                    same, f"--data-parallel, one rank, step {at}, in {runtime}: another result than of a plain step"
+                )
 
     def rates(self):
         step = self.linear_step(SHAPES, "--optimizer", "sgd")
-        feeds = [{**each, "amp.learning_rate": np.array(rate, np.float32)} for each, rate in zip(self.gradients(2, 5), (0.5, 0.0))]
+        feeds = [
+            {**each, "amp.learning_rate": np.array(rate, np.float32)}
+            for each, rate in zip(self.gradients(2, 5), (0.5, 0.0))
+        ]
         stepper = Stepper(step)
         before = stepper.values["w"]
         first = stepper.run(feeds[0])["w.next"]
@@ -397,15 +497,25 @@ class Judge:
         scaled = self.linear_step(SHAPES, "--optimizer", "rmsprop", "--loss-scale", "1024")
         expected = list(self.both(plain, feeds))
         for (runtime, without), (_, with_scale) in zip(expected, self.both(scaled, feeds)):
-            same = all(with_scale[-1][name].tobytes() == value.tobytes() for name, value in without[-1].items() if name.endswith(".next"))
+            same = all(
+                with_scale[-1][name].tobytes() == value.tobytes()
+                for name, value in without[-1].items()
+                if name.endswith(".next")
+            )
             self.expect(same, f"a fixed scale of 1024 changes bits in {runtime}")
         functions = {function.name for function in plain.functions}
         self.expect(functions == {"Rmsprop", "CountStep"}, f"--loss-scale none has the functions {functions}")
         checked = self.linear_step(SHAPES, "--optimizer", "rmsprop", "--finite-check")
         feeds[2]["dw"][1, 1] = NAN
         for runtime, results in self.both(checked, feeds):
-            self.expect(results[2]["w.next"].tobytes() == results[1]["w.next"].tobytes(), f"--finite-check does not skip in {runtime}")
-            self.expect(not bool(results[2]["amp.all_finite"]) and "amp.loss_scale.next" not in results[2], f"--finite-check in {runtime}")
+            self.expect(
+                results[2]["w.next"].tobytes() == results[1]["w.next"].tobytes(),
+                f"--finite-check does not skip in {runtime}",
+            )
+            self.expect(
+                not bool(results[2]["amp.all_finite"]) and "amp.loss_scale.next" not in results[2],
+                f"--finite-check in {runtime}",
+            )
 
     # ---- whole models
 
@@ -416,12 +526,20 @@ class Judge:
         for optimizer, rate in (("rmsprop", 0.01), ("adam", 0.01), ("momentum", 0.1)):
             finals = {}
             for policy in ("float32", "mixed_float16", "mixed_bfloat16"):
-                step = self.make(classifier([20, 32, 32, 10]), "--policy", policy, "--optimizer", optimizer, "--learning-rate", rate)
+                step = self.make(
+                    classifier([20, 32, 32, 10]), "--policy", policy, "--optimizer", optimizer, "--learning-rate", rate
+                )
                 _, description = states_of(step)
-                self.expect(description["dtype"] == policy.replace("mixed_", ""), f"{policy}: dtype is {description['dtype']}")
+                self.expect(
+                    description["dtype"] == policy.replace("mixed_", ""), f"{policy}: dtype is {description['dtype']}"
+                )
                 self.check_types(step, policy)
                 # onnxruntime has no products of bfloat16 on a CPU.
-                runs = list(self.both(step, feeds)) if policy != "mixed_bfloat16" else [("amp-run", Unrolled(step, 10).run(self.program, self.folder, feeds))]
+                runs = (
+                    list(self.both(step, feeds))
+                    if policy != "mixed_bfloat16"
+                    else [("amp-run", Unrolled(step, 10).run(self.program, self.folder, feeds))]
+                )
                 for runtime, results in runs:
                     losses = [float(each["amp.loss"]) for each in results]
                     self.expect(losses[-1] < 0.6 * losses[0], f"{policy} {optimizer} in {runtime}: losses {losses}")
@@ -430,8 +548,13 @@ class Judge:
                 tolerance = 1e-4 if policy == "float32" else 5e-2  # onnxruntime rounds less: it widens float16 on a CPU
                 for _, result in runs[1:]:
                     for weight in ("w0", "b0", "w1", "w2"):
-                        error = np.linalg.norm(result[f"{weight}.next"] - runs[0][1][f"{weight}.next"]) / np.linalg.norm(result[f"{weight}.next"])
-                        self.expect(error <= tolerance, f"{policy} {optimizer}: '{weight}' differs by {error:.1e} between runtimes")
+                        error = np.linalg.norm(
+                            result[f"{weight}.next"] - runs[0][1][f"{weight}.next"]
+                        ) / np.linalg.norm(result[f"{weight}.next"])
+                        self.expect(
+                            error <= tolerance,
+                            f"{policy} {optimizer}: '{weight}' differs by {error:.1e} between runtimes",
+                        )
             losses = [runs[-1][0] for runs in finals.values()]
             self.expect(max(losses) - min(losses) < 0.1 * max(losses) + 0.02, f"{optimizer}: losses by type {losses}")
 
@@ -439,22 +562,33 @@ class Judge:
         """Convolutions with running statistics, in all three types; and a new head on a frozen backbone, which gets no backward nodes."""
         numbers = np.random.default_rng(12)
         labels = numbers.integers(0, 4, 32)
-        pictures = numbers.standard_normal((32, 2, 10, 10)).astype(np.float32) + labels[:, None, None, None].astype(np.float32)
+        pictures = numbers.standard_normal((32, 2, 10, 10)).astype(np.float32) + labels[:, None, None, None].astype(
+            np.float32
+        )
         feeds = [{"x": pictures, "labels": labels}] * 12
         finals = []
         for policy in ("float32", "mixed_float16", "mixed_bfloat16"):
             step = self.make(image_model(), "--policy", policy, "--optimizer", "adam", "--learning-rate", "0.02")
-            runs = list(self.both(step, feeds)) if policy == "float32" else [("amp-run", Unrolled(step, 12).run(self.program, self.folder, feeds))]
+            runs = (
+                list(self.both(step, feeds))
+                if policy == "float32"
+                else [("amp-run", Unrolled(step, 12).run(self.program, self.folder, feeds))]
+            )
             for runtime, results in runs:
                 losses = [float(each["amp.loss"]) for each in results]
                 self.expect(losses[-1] < 0.6 * losses[0], f"images, {policy} in {runtime}: losses {losses}")
                 finals.append(losses[-1])
         self.expect(max(finals) - min(finals) < 0.1, f"images: losses by type {finals}")
-        step = self.make(image_model(), "--policy", "float32", "--head", "features:dense=4", "--seed", 1, "--learning-rate", "0.05")
+        step = self.make(
+            image_model(), "--policy", "float32", "--head", "features:dense=4", "--seed", 1, "--learning-rate", "0.05"
+        )
         states = [state["input"] for state in states_of(step)[0] if state["kind"] == "weight"]
         self.expect(states == ["head.weight", "head.bias"], f"head: trains {states}")
         backward = [node.name for node in step.graph.node if node.name.startswith("gradient/")]
-        self.expect(not any("Conv" in name or "MaxPool" in name or "Relu" in name for name in backward), f"head: backward nodes of the backbone: {backward}")
+        self.expect(
+            not any("Conv" in name or "MaxPool" in name or "Relu" in name for name in backward),
+            f"head: backward nodes of the backbone: {backward}",
+        )
         for runtime, results in self.both(step, feeds):
             losses = [float(each["amp.loss"]) for each in results]
             self.expect(losses[-1] < losses[0], f"head in {runtime}: losses {losses}")
@@ -462,7 +596,10 @@ class Judge:
     def check_types(self, step, policy):
         low = {"mixed_float16": TensorProto.FLOAT16, "mixed_bfloat16": TensorProto.BFLOAT16}.get(policy)
         for info in [*step.graph.input, *step.graph.output]:
-            self.expect(info.type.tensor_type.elem_type not in (TensorProto.FLOAT16, TensorProto.BFLOAT16), f"{policy}: '{info.name}' is 16-bit")
+            self.expect(
+                info.type.tensor_type.elem_type not in (TensorProto.FLOAT16, TensorProto.BFLOAT16),
+                f"{policy}: '{info.name}' is 16-bit",
+            )
         if low is None:
             return
         weights = {state["input"] for state in states_of(step)[0] if state["kind"] == "weight"}
@@ -472,16 +609,30 @@ class Judge:
 
     def running(self):
         numbers = np.random.default_rng(5)
-        nodes = [helper.make_node("Gemm", ["x", "w", "b"], ["a"]), helper.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], ["n"], momentum=0.75),
-                 helper.make_node("Relu", ["n"], ["r"]), helper.make_node("Gemm", ["r", "w2"], ["logits"])]
-        weights = {"w": numbers.standard_normal((6, 8)), "b": np.zeros(8), "scale": np.ones(8), "shift": np.zeros(8), "mean": np.full(8, 0.5), "var": np.full(8, 2.0),
-                   "w2": numbers.standard_normal((8, 4))}
+        nodes = [
+            helper.make_node("Gemm", ["x", "w", "b"], ["a"]),
+            helper.make_node("BatchNormalization", ["a", "scale", "shift", "mean", "var"], ["n"], momentum=0.75),
+            helper.make_node("Relu", ["n"], ["r"]),
+            helper.make_node("Gemm", ["r", "w2"], ["logits"]),
+        ]
+        weights = {
+            "w": numbers.standard_normal((6, 8)),
+            "b": np.zeros(8),
+            "scale": np.ones(8),
+            "shift": np.zeros(8),
+            "mean": np.full(8, 0.5),
+            "var": np.full(8, 2.0),
+            "w2": numbers.standard_normal((8, 4)),
+        }
         model = model_of(nodes, {"x": ["N", 6]}, {"logits": ["N", 4]}, weights, opset=15)
         step = self.make(model, "--policy", "float32", "--loss-scale", "dynamic")
         kinds = {state["input"]: state["kind"] for state in states_of(step)[0]}
         self.expect(kinds.get("mean") == "running" and kinds.get("var") == "running", f"running statistics: {kinds}")
         self.expect("mean.rms" not in kinds and kinds.get("scale") == "weight", f"running statistics: {kinds}")
-        feeds = [{"x": numbers.standard_normal((16, 6)).astype(np.float32), "labels": numbers.integers(0, 4, 16)} for _ in range(3)]
+        feeds = [
+            {"x": numbers.standard_normal((16, 6)).astype(np.float32), "labels": numbers.integers(0, 4, 16)}
+            for _ in range(3)
+        ]
         feeds[1]["x"][3, 2] = INF
         for runtime, results in self.both(step, feeds):
             batch = feeds[0]["x"].astype(np.float64) @ np.float32(weights["w"])
@@ -490,46 +641,87 @@ class Judge:
             self.expect(np.allclose(results[0]["mean.next"], mean, atol=1e-5), f"the running mean in {runtime}")
             self.expect(np.allclose(results[0]["var.next"], variance, atol=1e-5), f"the running variance in {runtime}")
             for name in ("mean", "var", "w", "scale", "w.rms"):
-                self.expect(results[1][f"{name}.next"].tobytes() == results[0][f"{name}.next"].tobytes(), f"a skipped step changes '{name}' in {runtime}")
-            self.expect((results[2]["mean.next"] != results[1]["mean.next"]).any(), f"the running mean stays in {runtime}")
-
+                self.expect(
+                    results[1][f"{name}.next"].tobytes() == results[0][f"{name}.next"].tobytes(),
+                    f"a skipped step changes '{name}' in {runtime}",
+                )
+            self.expect(
+                (results[2]["mean.next"] != results[1]["mean.next"]).any(), f"the running mean stays in {runtime}"
+            )
 
     # ---- training graphs that are there
 
     def wrapped(self):
         """Optimizers of ONNX's preview domain, which this project's executor runs: with a scale, and without."""
         preview = "ai.onnx.preview.training"
-        forms = {"Momentum": (1, {"alpha": 0.5, "beta": 1.0, "mode": "standard", "norm_coefficient": 0.0}), "Adagrad": (1, {}), "Adam": (2, {})}
+        forms = {
+            "Momentum": (1, {"alpha": 0.5, "beta": 1.0, "mode": "standard", "norm_coefficient": 0.0}),
+            "Adagrad": (1, {}),
+            "Adam": (2, {}),
+        }
         numbers = np.random.default_rng(9)
         for optimizer, (num_slots, attributes) in forms.items():
             slots = [f"slot{at}" for at in range(num_slots)]
-            nodes = [helper.make_node("Mul", ["x", "loss_grad"], ["dw"]),
-                     helper.make_node(optimizer, ["rate", "count", "w", "dw", *slots], ["w_new", *(f"{slot}_new" for slot in slots)], domain=preview, **attributes)]
+            nodes = [
+                helper.make_node("Mul", ["x", "loss_grad"], ["dw"]),
+                helper.make_node(
+                    optimizer,
+                    ["rate", "count", "w", "dw", *slots],
+                    ["w_new", *(f"{slot}_new" for slot in slots)],
+                    domain=preview,
+                    **attributes,
+                ),
+            ]
             dims = [4]
             ports = lambda names: [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name in names]
-            inputs = [*ports(["x", *slots]), helper.make_tensor_value_info("rate", TensorProto.FLOAT, []), helper.make_tensor_value_info("count", TensorProto.INT64, [])]
-            initializers = [numpy_helper.from_array(numbers.standard_normal(4).astype(np.float32), "w"), numpy_helper.from_array(np.ones(1, np.float32), "loss_grad")]
-            graph = helper.make_graph(nodes, "g", inputs, ports(["w_new", *(f"{slot}_new" for slot in slots)]), initializers)
-            model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(preview, 1)], ir_version=8)
+            inputs = [
+                *ports(["x", *slots]),
+                helper.make_tensor_value_info("rate", TensorProto.FLOAT, []),
+                helper.make_tensor_value_info("count", TensorProto.INT64, []),
+            ]
+            initializers = [
+                numpy_helper.from_array(numbers.standard_normal(4).astype(np.float32), "w"),
+                numpy_helper.from_array(np.ones(1, np.float32), "loss_grad"),
+            ]
+            graph = helper.make_graph(
+                nodes, "g", inputs, ports(["w_new", *(f"{slot}_new" for slot in slots)]), initializers
+            )
+            model = helper.make_model(
+                graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(preview, 1)], ir_version=8
+            )
             source, made = self.folder / "graph.onnx", self.folder / "wrapped.onnx"
             onnx.save(model, source)
-            answer = self.tool.run([source, "-o", made, "--loss-scale", "dynamic", "--loss-scale-initial", "1024", "--deny-node", "*"])
+            answer = self.tool.run(
+                [source, "-o", made, "--loss-scale", "dynamic", "--loss-scale-initial", "1024", "--deny-node", "*"]
+            )
             self.expect(answer.exit == 0, f"{optimizer}: exit {answer.exit}: {answer.first_error()}")
             if answer.exit:
                 continue
-            feeds = {"x": numbers.standard_normal(4).astype(np.float32), "rate": np.float32(0.1), "count": np.int64(3), **{slot: np.ones(4, np.float32) for slot in slots}}
+            feeds = {
+                "x": numbers.standard_normal(4).astype(np.float32),
+                "rate": np.float32(0.1),
+                "count": np.int64(3),
+                **{slot: np.ones(4, np.float32) for slot in slots},
+            }
             before, after = self.run_once(source, feeds), self.run_once(made, feeds)
             same = all(after[name].tobytes() == value.tobytes() for name, value in before.items())
             self.expect(same and bool(after["amp.all_finite"]), f"{optimizer}: a scale of 1024 changes the update")
             feeds["x"] = np.array([1, INF, 2, 3], np.float32)
             after = self.run_once(made, feeds)
-            self.expect(after["w_new"].tobytes() == initializers[0].raw_data and float(after["amp.loss_scale.next"]) == 512, f"{optimizer}: a bad step is not skipped")
-            self.expect(all((after[f"{slot}_new"] == 1).all() for slot in slots), f"{optimizer}: a bad step changes slots")
+            self.expect(
+                after["w_new"].tobytes() == initializers[0].raw_data and float(after["amp.loss_scale.next"]) == 512,
+                f"{optimizer}: a bad step is not skipped",
+            )
+            self.expect(
+                all((after[f"{slot}_new"] == 1).all() for slot in slots), f"{optimizer}: a bad step changes slots"
+            )
 
     def run_once(self, model, feeds):
         inputs, outputs = self.folder / "inputs.npz", self.folder / "outputs.npz"
         np.savez(inputs, **feeds)
-        done = subprocess.run([self.program, model, "--inputs", inputs, "--outputs", outputs], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [self.program, model, "--inputs", inputs, "--outputs", outputs], capture_output=True, text=True, timeout=60
+        )
         if done.returncode:
             raise RuntimeError(f"amp-run: exit {done.returncode}: {done.stderr.strip()[-300:]}")
         return dict(np.load(outputs))

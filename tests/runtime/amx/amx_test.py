@@ -5,6 +5,7 @@
 Every product and convolution must name an AMX kernel, agree with the reference, and under the emulator multiply tiles.
 Exit code 77: skipped, with the reason, where the processor or the system cannot do either.
 """
+
 import os
 import re
 import shutil

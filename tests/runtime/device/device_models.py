@@ -7,6 +7,7 @@ agree within the bounds of model_bounds.h, and runs end in both places or in nei
 Without --device by the test double, which computes as the kernels of a device do. The models are looked for in
 $AMP_SHARED or beside the repository; absent folder: exit 77 (skipped).
 """
+
 import argparse
 import os
 import pathlib

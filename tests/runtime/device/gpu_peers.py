@@ -9,6 +9,7 @@ milliseconds there and of amp-run, and how many times as fast amp-run is, which 
 peer runs in a process of its own, which may fail or take too long: the row says so, and the others go on. make_gpu_models,
 amp-rewrite and amp-run are those on the PATH; PyTorch's networks are written out here with the same layers.
 """
+
 import argparse
 import importlib.util
 import json
@@ -69,8 +70,10 @@ def bert_large(torch):
             self.first, self.second, self.gelu = nn.LayerNorm(width), nn.LayerNorm(width), nn.GELU()
 
         def forward(self, x):
-            q, k, v = (each(x).view(*x.shape[:2], heads, width // heads).transpose(1, 2)
-                       for each in (self.queries, self.keys, self.values))
+            q, k, v = (
+                each(x).view(*x.shape[:2], heads, width // heads).transpose(1, 2)
+                for each in (self.queries, self.keys, self.values)
+            )
             y = nn.functional.scaled_dot_product_attention(q, k, v)
             x = self.first(x + self.mixed(y.transpose(1, 2).reshape(x.shape)))
             return self.second(x + self.narrow(self.gelu(self.wide(x))))
@@ -80,6 +83,7 @@ def bert_large(torch):
 
 def pytorch_run(device, network, batch, is_compiled):
     import torch
+
     torch.backends.cudnn.benchmark = True
     is_image = network == "resnet50"
     model = {"resnet50": resnet50, "bert_large": bert_large}[network](torch).eval().to(device)
@@ -102,6 +106,7 @@ def pytorch_run(device, network, batch, is_compiled):
 def onnxruntime_run(device, path):
     import numpy as np
     import onnxruntime
+
     provider = "CUDAExecutionProvider" if device == "cuda" else "CPUExecutionProvider"
     session = onnxruntime.InferenceSession(path, providers=[provider])
     if session.get_providers()[0] != provider:
@@ -135,6 +140,7 @@ def why_absent(peer, device):
         return f"not there: no module {module}"
     if peer == "onnxruntime" and device == "cuda":
         import onnxruntime
+
         if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
             return f"not there: ONNX Runtime {onnxruntime.__version__} is built without CUDA"
     return ""
@@ -148,7 +154,9 @@ def left():
 def output_of(command, seconds):
     """(what it printed, or nothing; the last line of what it complained of)"""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=max(1, min(seconds, left())))
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=max(1, min(seconds, left()))
+        )
     except subprocess.TimeoutExpired:
         return "", "took too long"
     if done.returncode == 0:
@@ -158,7 +166,11 @@ def output_of(command, seconds):
 
 
 def time_of_ours(args, path):
-    flags = ["--warmup", "1", "--iterations", "2"] if args.small else ["--warmup", str(WARM_UP), "--iterations", str(ROUNDS)]
+    flags = (
+        ["--warmup", "1", "--iterations", "2"]
+        if args.small
+        else ["--warmup", str(WARM_UP), "--iterations", str(ROUNDS)]
+    )
     out, why = output_of(["amp-run", path, "--random-inputs", "--bench", "--json", "--device", args.device, *flags], 60)
     return (json.loads(out)["median_ms"], "") if out else (None, why)
 
@@ -178,8 +190,21 @@ def compare_with(args, peer, network, model, batch):
     why = why_absent(peer, args.device)
     if why:
         return why
-    command = [sys.executable, __file__, "--peer", peer, "--network", network, "--model", model, "--batch", str(batch),
-               "--device", args.device, *(["--small"] if args.small else [])]
+    command = [
+        sys.executable,
+        __file__,
+        "--peer",
+        peer,
+        "--network",
+        network,
+        "--model",
+        model,
+        "--batch",
+        str(batch),
+        "--device",
+        args.device,
+        *(["--small"] if args.small else []),
+    ]
     before, why = time_of_ours(args, model)
     out, why_peer = output_of(command, PEERS[peer])
     after, why_after = time_of_ours(args, model)
@@ -211,10 +236,16 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             model, why = make_model(name, pathlib.Path(folder))
             for peer in PEERS:
-                row = compare_with(args, peer, network, model, int(name.rsplit("_b", 1)[1])) if model else f"FAILED: {why}"
+                row = (
+                    compare_with(args, peer, network, model, int(name.rsplit("_b", 1)[1]))
+                    if model
+                    else f"FAILED: {why}"
+                )
                 failed += row.startswith("FAILED")
                 print(f"{name:14} {peer:12} {row}", flush=True)
-    print("all peers that are there were timed" if failed == 0 else f"{failed} of the peers that are there were not timed")
+    print(
+        "all peers that are there were timed" if failed == 0 else f"{failed} of the peers that are there were not timed"
+    )
     return 1 if failed else 0
 
 

@@ -9,6 +9,7 @@ the rate of Adam, and for the reduction of large angles, which CUDA's sine does 
 7.5 has no conversions of bfloat16. Of the library that is installed the same PTX is unpacked and looked at, and each of its
 parts holds machine code for every capability that is promised; where cuobjdump is at hand, that is looked at as well.
 """
+
 import collections
 import ctypes
 import ctypes.util
@@ -24,20 +25,35 @@ INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+ )?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)
 # By source: what must be there, and what must not, as patterns of whole instructions.
 EXPECTED = {
     "convolution.cu": (["fma\\.rn\\.f32", "cvt\\.f32\\.f16", "cvt\\.rn\\.bf16\\.f32"], [".*\\.f64.*"]),
-    "elementwise.cu": (["cvt\\.f32\\.f16", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32", "div\\.rn\\.f32", "sqrt\\.rn\\.f32"],
-                       ["(add|sub|fma|div)\\..*f64", "sqrt\\.approx.*"]),
-    "gradients.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "fma\\.rn\\.f32", "cvt\\.f32\\.f16", "sqrt\\.rn\\.f32"],
-                     [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
-    "move.cu": (["ld\\.global\\.u16", "st\\.global\\.u16", "st\\.global\\.(v2\\.)?u64"], [".*\\.f64.*", "cvt\\.rn\\.f.*"]),
-    "quantized.cu": (["div\\.rn\\.f32", "div\\.rn\\.f64", "cvt\\.rni\\.f32\\.f32", "cvt\\.rn\\.f32\\.f64"],
-                     ["div\\.approx.*", "div\\.full.*", "sqrt.*"]),
-    "rows.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
-                [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
-    "select.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
-                  [".*\\.f64.*", "div\\.approx.*", "atom.*"]),
+    "elementwise.cu": (
+        ["cvt\\.f32\\.f16", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32", "div\\.rn\\.f32", "sqrt\\.rn\\.f32"],
+        ["(add|sub|fma|div)\\..*f64", "sqrt\\.approx.*"],
+    ),
+    "gradients.cu": (
+        ["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "fma\\.rn\\.f32", "cvt\\.f32\\.f16", "sqrt\\.rn\\.f32"],
+        [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"],
+    ),
+    "move.cu": (
+        ["ld\\.global\\.u16", "st\\.global\\.u16", "st\\.global\\.(v2\\.)?u64"],
+        [".*\\.f64.*", "cvt\\.rn\\.f.*"],
+    ),
+    "quantized.cu": (
+        ["div\\.rn\\.f32", "div\\.rn\\.f64", "cvt\\.rni\\.f32\\.f32", "cvt\\.rn\\.f32\\.f64"],
+        ["div\\.approx.*", "div\\.full.*", "sqrt.*"],
+    ),
+    "rows.cu": (
+        ["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
+        [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"],
+    ),
+    "select.cu": (
+        ["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
+        [".*\\.f64.*", "div\\.approx.*", "atom.*"],
+    ),
     # The rate of Adam is computed in float64, by one thread. The table of an optimizer's tensors is read where it is.
-    "training.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "sqrt\\.rn\\.f32", "div\\.rn\\.f32", "cvt\\.f32\\.f16"],
-                    ["div\\.approx.*", "sqrt\\.approx.*", "atom.*", "(ld|st)\\.local.*"]),
+    "training.cu": (
+        ["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "sqrt\\.rn\\.f32", "div\\.rn\\.f32", "cvt\\.f32\\.f16"],
+        ["div\\.approx.*", "sqrt\\.approx.*", "atom.*", "(ld|st)\\.local.*"],
+    ),
 }
 
 
@@ -68,8 +84,12 @@ def complaints(text, expected, forbidden):
 def too_many_parameters(text):
     """Complaints: of kernels whose parameters are more than every driver takes."""
     for name, parameters in re.findall(r"\.entry (\w+)\((.*?)\)", text, re.S):
-        sizes = [int(size or width) * (1 if size else 1 / 8) for width, size in
-                 re.findall(r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+?(?:\[(\d+)\])?,?\n", parameters + "\n")]
+        sizes = [
+            int(size or width) * (1 if size else 1 / 8)
+            for width, size in re.findall(
+                r"\.param (?:\.align \d+ )?\.[a-z](\d+) \w+?(?:\[(\d+)\])?,?\n", parameters + "\n"
+            )
+        ]
         if sum(sizes) > MOST_PARAMETERS:
             yield f"{sum(sizes):.0f} bytes of parameters of {name}"
 
@@ -101,9 +121,14 @@ def parts_of(library):
             continue
         while at < end:
             kind, _, header, size = struct.unpack_from("<HHIQ", data, at)
-            packed, capability, whole = *struct.unpack_from("<I8xI", data, at + 16), struct.unpack_from("<Q", data, at + 56)[0]
-            body = data[at + header:at + header + size]
-            text = None if kind != PTX else unpacked(body[:packed], whole) if packed else body.decode("ascii", "replace")
+            packed, capability, whole = (
+                *struct.unpack_from("<I8xI", data, at + 16),
+                struct.unpack_from("<Q", data, at + 56)[0],
+            )
+            body = data[at + header : at + header + size]
+            text = (
+                None if kind != PTX else unpacked(body[:packed], whole) if packed else body.decode("ascii", "replace")
+            )
             parts.append((kind, capability, text))
             at += header + size
         yield parts
@@ -163,7 +188,9 @@ def main():
     if not list(complaints(planted, [], ["add\\..*f64"])):
         failures += 1
         print("a planted instruction is not found")
-    if not list(too_many_parameters(f".entry k(\n\t.param .u32 k_0,\n\t.param .align 8 .b8 k_1[{MOST_PARAMETERS}]\n)\n")):
+    if not list(
+        too_many_parameters(f".entry k(\n\t.param .u32 k_0,\n\t.param .align 8 .b8 k_1[{MOST_PARAMETERS}]\n)\n")
+    ):
         failures += 1
         print("planted parameters are not found")
     if len(sys.argv) > 3:

@@ -6,13 +6,16 @@
 What is let go on purpose says so: static_cast<void>(cudaFree(memory)). A launch, `kernel<<<...>>>(...)`, is followed by
 cudaGetLastError at once. Of cuDNN's front end what builds, checks and executes graphs gives one, too.
 """
+
 import pathlib
 import re
 import sys
 
-CALL = re.compile(r"^\s*(?:\w+(?:\.|->))?((?:cuda|cublas|cudnn|cu)[A-Z]\w*)\(|^\s*(?:library_?->|functions\.)(\w+)\("
-                  r"|^\s*(?:graph_?\.|properties->)"
-                  r"(validate|build\w*|create_\w+|check_support|execute\w*|deserialize|serialize|get_\w+)\(")
+CALL = re.compile(
+    r"^\s*(?:\w+(?:\.|->))?((?:cuda|cublas|cudnn|cu)[A-Z]\w*)\(|^\s*(?:library_?->|functions\.)(\w+)\("
+    r"|^\s*(?:graph_?\.|properties->)"
+    r"(validate|build\w*|create_\w+|check_support|execute\w*|deserialize|serialize|get_\w+)\("
+)
 LAUNCH = re.compile(r"<<<.*>>>\(")
 
 
@@ -34,7 +37,7 @@ def complaints(name, text):
             yield f"{name}:{number}: nobody looks at what {match[1] or match[2] or match[3]} gives"
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
-        if LAUNCH.search(line) and "cudaGetLastError" not in "".join(lines[number:number + 1]):
+        if LAUNCH.search(line) and "cudaGetLastError" not in "".join(lines[number : number + 1]):
             yield f"{name}:{number}: a launch without cudaGetLastError behind it"
 
 
@@ -61,7 +64,11 @@ def main():
     missed = self_test()
     for text in missed:
         print(f"judged wrongly:\n{text}")
-    files = sorted(p for p in (pathlib.Path(sys.argv[1]) / "runtime" / "cuda").iterdir() if p.suffix in {".cc", ".cu", ".cuh", ".h"})
+    files = sorted(
+        p
+        for p in (pathlib.Path(sys.argv[1]) / "runtime" / "cuda").iterdir()
+        if p.suffix in {".cc", ".cu", ".cuh", ".h"}
+    )
     found = [complaint for file in files for complaint in complaints(file.name, file.read_text())]
     print("\n".join(found) or f"{len(files)} files: every status is looked at")
     sys.exit(1 if found or missed or not files else 0)

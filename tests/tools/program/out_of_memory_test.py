@@ -4,6 +4,7 @@
 
 `--every 1` lets every single allocation fail; without it, some out of all of them.
 """
+
 import argparse
 import os
 import pathlib
@@ -23,7 +24,7 @@ ARGS = parser.parse_args()
 REWRITE, RUN, TRAIN = (str((ARGS.programs / name).resolve()) for name in ("amp-rewrite", "amp-run", "amp-train"))
 FAILING, MAKE_DEMO = map(os.path.abspath, (ARGS.failing, ARGS.make_demo))
 MODELS = {
-    "products": '''<ir_version: 8, opset_import: ["" : 17]>
+    "products": """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n,4] x) => (float[n,2] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}, float[4,2] v = {1,0,2,0,3,0,4,0}> {
   a = MatMul (x, w)
   b = Relu (a)
@@ -31,31 +32,36 @@ g (float[n,4] x) => (float[n,2] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,
   d = Sub (b, c)
   y = MatMul (d, v)
 }
-''',
-    "bodies": '''<ir_version: 8, opset_import: ["" : 17]>
+""",
+    "bodies": """<ir_version: 8, opset_import: ["" : 17]>
 g (float[4,4] x, bool c) => (float[4,4] y) {
   y = If (c) <then_branch = t () => (float[4,4] p) { q = MatMul (x, x) p = Softmax (q) },
               else_branch = e () => (float[4,4] p) { q = Exp (x) p = MatMul (q, x) }>
 }
-''',
-    "functions": '''<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+""",
+    "functions": """<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
 g (float[1,2,5,5] x) => (float[1,2,5,5] y) <float[2,2,3,3] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}> {
   a = Conv <pads = [1,1,1,1]> (x, w)
   y = my.Block (a)
 }
 <domain: "my", opset_import: ["" : 17]> Block (a) => (b) { c = Sigmoid (a) b = Mul (a, c) }
-''',
+""",
 }
-LARGE = '''<ir_version: 8, opset_import: ["" : 17]>
+LARGE = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[512,512] x) => (float[512,512] y) { y = MatMul (x, x) }
-'''
+"""
 failures, figures = [], {}
 
 
 def npy(kind, shape, elements):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
     code = {"<f4": "f", "<i8": "q"}[kind]
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(elements)}{code}", *elements)
+    return (
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(elements)}{code}", *elements)
+    )
 
 
 def execute(command, folder, environment=None, limit_kib=None):
@@ -63,8 +69,17 @@ def execute(command, folder, environment=None, limit_kib=None):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))} if limit_kib is None else os.sched_getaffinity(0))
         if limit_kib is not None:
             resource.setrlimit(resource.RLIMIT_AS, (limit_kib << 10, limit_kib << 10))
-    return subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})}, preexec_fn=begin, capture_output=True,
-                          text=True, errors="replace", timeout=300)
+
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, **(environment or {})},
+        preexec_fn=begin,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=300,
+    )
 
 
 def contents(folder):
@@ -87,7 +102,9 @@ def judge(what, done, before, folder, outputs, kind, may=(0, 5)):
     for name in sorted(set(before) | set(after)):
         is_new = before.get(name) != after.get(name)
         if is_new and not (name in outputs and done.returncode == 0):
-            failures.append(f"{what}: exit code {done.returncode}, and {name} " + ("is there" if name not in before else "changed"))
+            failures.append(
+                f"{what}: exit code {done.returncode}, and {name} " + ("is there" if name not in before else "changed")
+            )
         if is_new and name in before:
             (folder / name).write_bytes(before[name])
         elif is_new:
@@ -107,7 +124,11 @@ def fail_in_children(what, command, folder):
     log = pathlib.Path(tempfile.mkstemp()[1])
     total = count(command, folder)
     for at_once in ("1", "1000000000"):  # that one alone, and all behind it too
-        done = execute(command, folder, {"LD_PRELOAD": FAILING, "FAIL_FORK": str(log), "FAIL_EVERY": str(ARGS.every), "FAIL_FOR": at_once})
+        done = execute(
+            command,
+            folder,
+            {"LD_PRELOAD": FAILING, "FAIL_FORK": str(log), "FAIL_EVERY": str(ARGS.every), "FAIL_FOR": at_once},
+        )
         if done.returncode != 0:
             failures.append(f"{what}: exit code {done.returncode}: {done.stderr}")
         failures.extend(f"{what}: {line}" for line in log.read_text().splitlines())
@@ -126,7 +147,14 @@ def fail_while_writing(what, command, folder, outputs, last=600):
     for number in range(max(total - last, 1), total + 1, step):
         for at_once in ("1", "1000000000"):
             done = execute(command, folder, {"LD_PRELOAD": FAILING, "FAIL_AT": str(number), "FAIL_FOR": at_once})
-            judge(f"{what}: allocation {number} of {total}, {at_once} fail", done, before, folder, outputs, "while writing")
+            judge(
+                f"{what}: allocation {number} of {total}, {at_once} fail",
+                done,
+                before,
+                folder,
+                outputs,
+                "while writing",
+            )
 
 
 def needed_kib(command, folder):
@@ -153,12 +181,20 @@ def sweep_addresses(what, command, folder, outputs):
 
 def refuse_threads(what, command, folder):
     """The first threads are made to see how many there are, the others by OpenMP: of four threads, three and three."""
-    for at, at_once, code, words in ((1, "1000000000", 0, "found memory or leave for 1"), (3, "1", 0, "found memory or leave for 3"),
-                                     (2, "1000000000", 5, "out of memory or of threads"), (5, "1000000000", 5, "out of memory or of threads")):
-        done = execute(command, folder, {"LD_PRELOAD": FAILING, "FAIL_THREADS": "1", "FAIL_AT": str(at), "FAIL_FOR": at_once})
+    for at, at_once, code, words in (
+        (1, "1000000000", 0, "found memory or leave for 1"),
+        (3, "1", 0, "found memory or leave for 3"),
+        (2, "1000000000", 5, "out of memory or of threads"),
+        (5, "1000000000", 5, "out of memory or of threads"),
+    ):
+        done = execute(
+            command, folder, {"LD_PRELOAD": FAILING, "FAIL_THREADS": "1", "FAIL_AT": str(at), "FAIL_FOR": at_once}
+        )
         judge(f"{what}: thread {at} fails", done, contents(folder), folder, (), "threads")
         if done.returncode != code or words not in done.stderr:
-            failures.append(f"{what}: thread {at} fails: expected {code}, {words!r}, found {done.returncode}: {done.stderr!r}")
+            failures.append(
+                f"{what}: thread {at} fails: expected {code}, {words!r}, found {done.returncode}: {done.stderr!r}"
+            )
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -178,14 +214,22 @@ with tempfile.TemporaryDirectory() as name:
     fail_in_children("verify", [REWRITE, "products.onnx", "--dry-run", "--explain", "--verify"], folder)
     fail_in_children("make a step", [REWRITE, "m.onnx", "--dry-run", "--train"], folder)
     fail_in_children("train", train + ["--threads", "1"], folder)
-    earlier_of_kind = {".onnx": (folder / "m.onnx").read_bytes(), ".json": b'{"earlier": true}', ".npz": b"PK\5\6" + bytes(18)}
+    earlier_of_kind = {
+        ".onnx": (folder / "m.onnx").read_bytes(),
+        ".json": b'{"earlier": true}',
+        ".npz": b"PK\5\6" + bytes(18),
+    }
     for earlier in ("o.onnx", "r.json", "o.npz", "c.npz", "w.onnx"):  # of the kind that replaces it
         (folder / earlier).write_bytes(earlier_of_kind[pathlib.Path(earlier).suffix])
     rewrite = [REWRITE, "products.onnx", "-o", "o.onnx"]
     fail_while_writing("rewrite", rewrite + ["--report", "r.json"], folder, ("o.onnx", "r.json"))
-    fail_while_writing("run", [RUN, "products.onnx", "--random-inputs", "--outputs", "o.npz"], folder, ("o.npz",), last=300)
+    fail_while_writing(
+        "run", [RUN, "products.onnx", "--random-inputs", "--outputs", "o.npz"], folder, ("o.npz",), last=300
+    )
     sweep_addresses("rewrite --verify", rewrite + ["--verify"], folder, ("o.onnx",))
-    sweep_addresses("run", [RUN, "functions.onnx", "--random-inputs", "--threads", "2", "--outputs", "o.npz"], folder, ("o.npz",))
+    sweep_addresses(
+        "run", [RUN, "functions.onnx", "--random-inputs", "--threads", "2", "--outputs", "o.npz"], folder, ("o.npz",)
+    )
     sweep_addresses("train", train + ["--threads", "2"], folder, ())
     refuse_threads("run", [RUN, "large.onnx", "--random-inputs", "--threads", "4"], folder)
 

@@ -1,7 +1,8 @@
 """The line that says what a program is at: on a terminal alone, not with --quiet, and gone before anything else is printed.
 
-    progress_test.py AMP_RUN MAKE_DEMO
+progress_test.py AMP_RUN MAKE_DEMO
 """
+
 import os
 import pathlib
 import pty
@@ -12,11 +13,11 @@ import tempfile
 import time
 
 AMP_RUN, MAKE_DEMO = map(os.path.abspath, sys.argv[1:3])
-MODEL = '''<ir_version: 8, opset_import: ["" : 17]>
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2,2] x) => (float[2,2] y) {
   y = Relu (x)
 }
-'''
+"""
 HEADER = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }".ljust(117) + "\n"
 INPUT = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(HEADER)) + HEADER.encode() + struct.pack("<4f", -1, 0, 1, 2)
 OUTPUT = "y  float32[2,2]  0 0 1 2; smallest 0, largest 2, mean 0.75\n"
@@ -42,7 +43,9 @@ def printed(seconds, *flags, on_terminal=True):
         subprocess.run([MAKE_DEMO, folder / "m.txt", folder / "m.onnx"], check=True)
         os.mkfifo(folder / "x.npy")
         reader, writer = pty.openpty() if on_terminal else os.pipe()
-        process = subprocess.Popen([AMP_RUN, folder / "m.onnx", "--input", f"x={folder}/x.npy", *flags], stdout=writer, stderr=writer)
+        process = subprocess.Popen(
+            [AMP_RUN, folder / "m.onnx", "--input", f"x={folder}/x.npy", *flags], stdout=writer, stderr=writer
+        )
         os.close(writer)
         with open(folder / "x.npy", "wb") as fifo:
             time.sleep(seconds)
@@ -59,7 +62,7 @@ def shown(text):
     for line in text.split("\n"):
         left = ""
         for part in line.split("\r"):
-            left = part + left[len(part):]
+            left = part + left[len(part) :]
         lines.append(left.rstrip())
     return "\n".join(lines)
 
@@ -72,7 +75,11 @@ def check(what, found, ok):
 long = printed(2.6)
 check("a long run says what it is at", long, "\ramp-run: loading, 1 s" in long and "\ramp-run: loading, 2 s" in long)
 check("nothing of that is left", long, shown(long) == OUTPUT)
-for what, found in {"a short run": printed(0), "a quiet run": printed(2, "--quiet", "--bench", "--json"), "a pipe": printed(2, on_terminal=False)}.items():
+for what, found in {
+    "a short run": printed(0),
+    "a quiet run": printed(2, "--quiet", "--bench", "--json"),
+    "a pipe": printed(2, on_terminal=False),
+}.items():
     check(f"{what} is told nothing", found, "\r" not in found and "loading" not in found)
 
 print("\n".join(failures) or "progress_test: all passed")

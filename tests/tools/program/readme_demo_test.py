@@ -3,6 +3,7 @@
 Every line of it is a line of the real output, but for "..." and for how wide the columns are. What `tools/dev demo` runs at its end, with the model of
 the example, says how far the two models are apart, how long they take and how many bytes.
 """
+
 import os
 import pathlib
 import re
@@ -36,7 +37,9 @@ def main():
     rewrite, run, make_demo, repository = map(os.path.abspath, sys.argv[1:5])
     example = pathlib.Path(repository, "README.md").read_text().split("```")[1].strip().splitlines()
     prompt, *command = shlex.split(example[0])
-    assert prompt == "$" and command[0] == "amp-rewrite", f"README.md does not open with the example any more: {example[0]}"
+    assert prompt == "$" and command[0] == "amp-rewrite", (
+        f"README.md does not open with the example any more: {example[0]}"
+    )
     shown = [words(line) for line in example[1:] if line != "..."]
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([make_demo, f"{repository}/tools/demo/demo.onnxtxt", "demo.onnx"], cwd=folder, check=True)
@@ -46,7 +49,10 @@ def main():
     assert both.returncode == 0, both.stderr
     check_costs(both.stdout)
     # What the last line says of this machine is not so everywhere.
-    printed = {words(line).removesuffix("; this machine is no faster with float16") for line in (done.stdout + done.stderr).splitlines()}
+    printed = {
+        words(line).removesuffix("; this machine is no faster with float16")
+        for line in (done.stdout + done.stderr).splitlines()
+    }
     missing = [line for line in shown if line not in printed]
     assert len(shown) > 3 and not missing, "README.md shows what is not printed:\n" + "\n".join(missing)
 

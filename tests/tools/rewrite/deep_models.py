@@ -8,6 +8,7 @@ Each case is run with the stack that a shell gives and with `ulimit -s 128`. Fai
   memory    functions that call the next one twice take at most 1.5 times the memory of the same nodes without functions
             (--functions inline; 1.75 times with specialise, which remembers where every node came from)
 """
+
 import argparse
 import os
 import pathlib
@@ -26,8 +27,12 @@ SMALL_STACK = 128 << 10
 
 def model(nodes, functions=(), outputs=("y",)):
     tensor = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 4])
-    graph = helper.make_graph(nodes, "g", [tensor("x"), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
-                              [tensor(name) for name in outputs])
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [tensor("x"), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+        [tensor(name) for name in outputs],
+    )
     return helper.make_model(graph, opset_imports=IMPORTS, functions=functions, ir_version=8)
 
 
@@ -36,8 +41,12 @@ def nested_bodies(depth):
     node = helper.make_node("MatMul", ["x", "x"], [f"v{depth}"])
     for level in reversed(range(1, depth)):
         inner = helper.make_graph([node], "body", [], [helper.make_empty_tensor_value_info(f"v{level + 1}")])
-        other = helper.make_graph([helper.make_node("Neg", ["x"], [f"n{level}"])], "other", [],
-                                  [helper.make_empty_tensor_value_info(f"n{level}")])
+        other = helper.make_graph(
+            [helper.make_node("Neg", ["x"], [f"n{level}"])],
+            "other",
+            [],
+            [helper.make_empty_tensor_value_info(f"n{level}")],
+        )
         node = helper.make_node("If", ["c"], [f"v{level}"], then_branch=inner, else_branch=other)
     return model([node], outputs=["v1"])
 
@@ -54,22 +63,44 @@ def nested_types(depth):
 
 def chain_of_calls(depth):
     """f1 calls f2, which calls f3 ..."""
-    functions = [helper.make_function("my", f"f{depth}", ["a"], ["b"], [helper.make_node("MatMul", ["a", "a"], ["b"])],
-                                      IMPORTS)]
+    functions = [
+        helper.make_function("my", f"f{depth}", ["a"], ["b"], [helper.make_node("MatMul", ["a", "a"], ["b"])], IMPORTS)
+    ]
     for level in range(1, depth):
-        functions.append(helper.make_function("my", f"f{level}", ["a"], ["b"], [
-            helper.make_node(f"f{level + 1}", ["a"], ["b"], domain="my", name="c")], IMPORTS))
+        functions.append(
+            helper.make_function(
+                "my",
+                f"f{level}",
+                ["a"],
+                ["b"],
+                [helper.make_node(f"f{level + 1}", ["a"], ["b"], domain="my", name="c")],
+                IMPORTS,
+            )
+        )
     return model([helper.make_node("f1", ["x"], ["y"], domain="my", name="c")], functions)
 
 
 def doubling(levels):
-    functions = [helper.make_function("my", "f0", ["a"], ["b"], [
-        helper.make_node("MatMul", ["a", "a"], ["b"], name="mm")], IMPORTS)]
+    functions = [
+        helper.make_function(
+            "my", "f0", ["a"], ["b"], [helper.make_node("MatMul", ["a", "a"], ["b"], name="mm")], IMPORTS
+        )
+    ]
     for level in range(1, levels + 1):
         callee = f"f{level - 1}"
-        functions.append(helper.make_function("my", f"f{level}", ["a"], ["b"], [
-            helper.make_node(callee, ["a"], ["c"], domain="my"), helper.make_node(callee, ["c"], ["b"], domain="my")],
-            IMPORTS))
+        functions.append(
+            helper.make_function(
+                "my",
+                f"f{level}",
+                ["a"],
+                ["b"],
+                [
+                    helper.make_node(callee, ["a"], ["c"], domain="my"),
+                    helper.make_node(callee, ["c"], ["b"], domain="my"),
+                ],
+                IMPORTS,
+            )
+        )
     return model([helper.make_node(f"f{levels}", ["x"], ["y"], domain="my")], functions)
 
 
@@ -95,13 +126,19 @@ class Failures(list):
 
 def run(tool, path, flags, stack=None):
     """Exit code, stderr, and the largest memory in KiB."""
+
     def limit_stack():
         if stack is not None:
             resource.setrlimit(resource.RLIMIT_STACK, (stack, stack))
 
     out = path.with_suffix(".out.onnx")
-    child = subprocess.Popen([tool, path, "-o", out, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                             preexec_fn=limit_stack, text=True)
+    child = subprocess.Popen(
+        [tool, path, "-o", out, *flags],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit_stack,
+        text=True,
+    )
     error = child.stderr.read()
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

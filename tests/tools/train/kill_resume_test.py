@@ -1,7 +1,8 @@
 """Training that is killed at any moment and goes on ends with the weights of a run that nobody disturbed, bit for bit.
 
-    kill_resume_test.py AMP_TRAIN MAKE_DEMO
+kill_resume_test.py AMP_TRAIN MAKE_DEMO
 """
+
 import os
 import pathlib
 import random
@@ -14,7 +15,7 @@ import time
 import zipfile
 
 AMP_TRAIN, MAKE_DEMO = map(os.path.abspath, sys.argv[1:3])
-STEP = r'''<ir_version: 8, opset_import: ["" : 17],
+STEP = r"""<ir_version: 8, opset_import: ["" : 17],
  metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
   "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\",\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\",\"loss_kind\":\"softmax-cross-entropy\"}"]>
 step (float[n,64] x, int64[n] labels, float rate, float[64,8] w, int64 count)
@@ -31,14 +32,19 @@ step (float[n,64] x, int64[n] labels, float rate, float[64,8] w, int64 count)
   w_next = Sub (w, w_step)
   count_next = Add (count, one)
 }
-'''.replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(64 * 8)))
+""".replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(64 * 8)))
 SAMPLES = 4096
 
 
 def write_npy(path, kind, shape, values, code):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values))
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(values)}{code}", *values)
+    )
 
 
 def states(path):
@@ -57,9 +63,29 @@ def main():
 
         def start(checkpoint, *flags):
             return subprocess.Popen(
-                [AMP_TRAIN, folder / "step.onnx", "--data", f"x={folder}/x.npy", "--data", f"labels={folder}/labels.npy",
-                 "--batch", "32", "--epochs", "12", "--shuffle", "5", "--checkpoint", folder / checkpoint,
-                 "--checkpoint-every", "9", "--quiet", "--threads", "1", *flags])
+                [
+                    AMP_TRAIN,
+                    folder / "step.onnx",
+                    "--data",
+                    f"x={folder}/x.npy",
+                    "--data",
+                    f"labels={folder}/labels.npy",
+                    "--batch",
+                    "32",
+                    "--epochs",
+                    "12",
+                    "--shuffle",
+                    "5",
+                    "--checkpoint",
+                    folder / checkpoint,
+                    "--checkpoint-every",
+                    "9",
+                    "--quiet",
+                    "--threads",
+                    "1",
+                    *flags,
+                ]
+            )
 
         began = time.monotonic()
         assert start("whole.npz").wait() == 0

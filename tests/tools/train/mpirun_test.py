@@ -5,6 +5,7 @@
 Weights are read from checkpoints, so that nothing here relies on the program's own comparison of replicas but the
 test of that.
 """
+
 import os
 import pathlib
 import random
@@ -21,10 +22,20 @@ import zipfile
 AMP_TRAIN, AMP_REWRITE, MAKE_DEMO = map(os.path.abspath, sys.argv[1:4])
 SKIPPED = 77
 SAMPLES, WIDTH, CLASSES = 1280, 20, 4
-MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self,vader", "--mca", "oob_tcp_if_include", "lo"]
+MPIRUN = [
+    "mpirun",
+    "--oversubscribe",
+    "--allow-run-as-root",
+    "--mca",
+    "btl",
+    "self,vader",
+    "--mca",
+    "oob_tcp_if_include",
+    "lo",
+]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 # Averages its loss over ranks, and not its gradients.
-DRIFTING = r'''<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
+DRIFTING = r"""<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
  metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
   "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\",\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\",\"loss_kind\":\"softmax-cross-entropy\"}"]>
 step (float[n,20] x, int64[n] labels, float rate, float[20,4] w, int64 count)
@@ -42,13 +53,18 @@ step (float[n,20] x, int64[n] labels, float rate, float[20,4] w, int64 count)
 }
 <domain: "ai.amp", opset_import: ["" : 17]> StartMeanOverRanks (value) => (started) { started = Identity (value) }
 <domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) }
-'''.replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(80)))
+""".replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(80)))
 
 
 def write_npy(path, kind, shape, values, code):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
     header += " " * (63 - (10 + len(header)) % 64) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values))
+    path.write_bytes(
+        b"\x93NUMPY\x01\x00"
+        + struct.pack("<H", len(header))
+        + header.encode()
+        + struct.pack(f"<{len(values)}{code}", *values)
+    )
 
 
 def read_states(path):
@@ -58,7 +74,7 @@ def read_states(path):
         for name in archive.namelist():
             if name.startswith("state/"):
                 data = archive.read(name)
-                states[name[6:].removesuffix(".npy")] = data[10 + struct.unpack("<H", data[8:10])[0]:]
+                states[name[6:].removesuffix(".npy")] = data[10 + struct.unpack("<H", data[8:10])[0] :]
     return states
 
 
@@ -86,22 +102,59 @@ class Test:
         labels = [max(range(CLASSES), key=lambda c: self.x[i * WIDTH + c]) for i in range(SAMPLES)]
         write_npy(folder / "x.npy", "<f4", (SAMPLES, WIDTH), self.x, "f")
         write_npy(folder / "labels.npy", "|u1", (SAMPLES,), labels, "B")
-        subprocess.run([AMP_TRAIN, "new", "mlp", f"{WIDTH}-16-{CLASSES}", "-o", folder / "m.onnx"], check=True, capture_output=True)
+        subprocess.run(
+            [AMP_TRAIN, "new", "mlp", f"{WIDTH}-16-{CLASSES}", "-o", folder / "m.onnx"], check=True, capture_output=True
+        )
         self.make_step("step", "--data-parallel")
         self.make_step("float32", "--data-parallel", "--policy", "float32")
         self.make_step("plain")
 
     def make_step(self, name, *flags):
-        subprocess.run([AMP_REWRITE, self.folder / "m.onnx", "-o", self.folder / f"{name}.onnx", "--train", "--optimizer", "momentum", *flags],
-                       check=True, capture_output=True)
+        subprocess.run(
+            [
+                AMP_REWRITE,
+                self.folder / "m.onnx",
+                "-o",
+                self.folder / f"{name}.onnx",
+                "--train",
+                "--optimizer",
+                "momentum",
+                *flags,
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     def arguments(self, *flags, step="step", x="x", epochs=1, batch=128):
-        return [str(each) for each in (self.folder / f"{step}.onnx", "--data", f"x={self.folder}/{x}.npy", "--data",
-                f"labels={self.folder}/labels.npy", "--batch", batch, "--shuffle", 5, "--threads", 1, "--epochs", epochs, *flags)]
+        return [
+            str(each)
+            for each in (
+                self.folder / f"{step}.onnx",
+                "--data",
+                f"x={self.folder}/{x}.npy",
+                "--data",
+                f"labels={self.folder}/labels.npy",
+                "--batch",
+                batch,
+                "--shuffle",
+                5,
+                "--threads",
+                1,
+                "--epochs",
+                epochs,
+                *flags,
+            )
+        ]
 
     def run(self, ranks, *flags, program=AMP_TRAIN, **settings):
         launcher = [*MPIRUN, "-n", str(ranks)] if ranks > 1 else []
-        return subprocess.run([*launcher, program, *self.arguments(*flags, **settings)], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+        return subprocess.run(
+            [*launcher, program, *self.arguments(*flags, **settings)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env=ENVIRONMENT,
+        )
 
     def train(self, ranks, name, *flags, **settings):
         """The states after a run that must be well."""
@@ -139,7 +192,9 @@ class Test:
             several = self.train(ranks, "several", *test, step="float32", epochs=10)
             found = re.sub(r"\d+\.\d+ ms/step", "", self.out)
             assert difference(one, several) < 1e-5, f"{ranks} ranks: {difference(one, several)} apart"
-            assert [line for line in first.splitlines() if "epoch" in line] == [line for line in found.splitlines() if "epoch" in line], found
+            assert [line for line in first.splitlines() if "epoch" in line] == [
+                line for line in found.splitlines() if "epoch" in line
+            ], found
         assert difference(one, start) > 0.01, "nothing was learnt: the test shows nothing"
         assert re.search(r"test loss \S+  test accuracy 0\.\d+$", self.out, re.M), self.out
         self.train(3, "three", batch=126)  # of 1280 samples
@@ -159,11 +214,24 @@ class Test:
 
     def lost(self):
         """A rank that is killed, or does nothing any more, ends the others with one line."""
-        for how, timeout, word, most in ((signal.SIGKILL, 20, "has ended", 10), (signal.SIGSTOP, 3, "gave no sign of life for 3 s", 20)):
+        for how, timeout, word, most in (
+            (signal.SIGKILL, 20, "has ended", 10),
+            (signal.SIGSTOP, 3, "gave no sign of life for 3 s", 20),
+        ):
             checkpoint = self.folder / "lost.npz"
             checkpoint.unlink(missing_ok=True)
-            process = subprocess.Popen([*MPIRUN, "-n", "2", AMP_TRAIN, *self.arguments("--rank-timeout", timeout, "--checkpoint", checkpoint, "--quiet", epochs=10**9)],
-                                       stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            process = subprocess.Popen(
+                [
+                    *MPIRUN,
+                    "-n",
+                    "2",
+                    AMP_TRAIN,
+                    *self.arguments("--rank-timeout", timeout, "--checkpoint", checkpoint, "--quiet", epochs=10**9),
+                ],
+                stderr=subprocess.PIPE,
+                text=True,
+                env=ENVIRONMENT,
+            )
             while not checkpoint.exists():
                 assert process.poll() is None, process.stderr.read()
                 time.sleep(0.05)
@@ -180,8 +248,18 @@ class Test:
     def stopped_early(self):
         """A rank that is stopped while it starts ends the others, too, with one line."""
         for first in (1, 0):
-            process = subprocess.Popen([*MPIRUN, "-n", "3", AMP_TRAIN, *self.arguments("--rank-timeout", 3, "--quiet", epochs=10**9, batch=126)],
-                                       stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            process = subprocess.Popen(
+                [
+                    *MPIRUN,
+                    "-n",
+                    "3",
+                    AMP_TRAIN,
+                    *self.arguments("--rank-timeout", 3, "--quiet", epochs=10**9, batch=126),
+                ],
+                stderr=subprocess.PIPE,
+                text=True,
+                env=ENVIRONMENT,
+            )
             while True:
                 try:
                     os.kill(self.process_of_rank(process.pid, first), signal.SIGSTOP)
@@ -194,7 +272,9 @@ class Test:
             lines = error_lines(errors)
             assert process.returncode == 6, f"expected exit code 6, found {process.returncode}: {errors}"
             said = "the ranks did not find each other within 3 s|gave no sign of life for 3 s"
-            assert lines and all(re.search(said, line) for line in lines), errors  # one, unless the launcher is slow to end the others
+            assert lines and all(re.search(said, line) for line in lines), (
+                errors
+            )  # one, unless the launcher is slow to end the others
             assert seconds < 15, f"{seconds:.1f} s until the end"
             print(f"  rank {first}: {seconds:.1f} s; {lines[0]}")
 
@@ -203,7 +283,9 @@ class Test:
         for path in pathlib.Path("/proc").glob("[0-9]*"):
             try:
                 parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == launcher and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                if parent == launcher and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (
+                    path / "environ"
+                ).read_bytes().split(b"\0"):
                     return int(path.name)
             except OSError:
                 continue  # it ended meanwhile
@@ -224,24 +306,43 @@ class Test:
     def stopped(self):
         """mpirun passes a signal on to all ranks, which stop after the same step, and go on in the middle of the epoch."""
         path = self.folder / "stopped.npz"
-        process = subprocess.Popen([*MPIRUN, "-n", "2", AMP_TRAIN, *self.arguments("--checkpoint", path, "--checkpoint-every", 1, "--quiet", step="float32", epochs=10**6)],
-                                   stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        process = subprocess.Popen(
+            [
+                *MPIRUN,
+                "-n",
+                "2",
+                AMP_TRAIN,
+                *self.arguments("--checkpoint", path, "--checkpoint-every", 1, "--quiet", step="float32", epochs=10**6),
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
         while not path.exists():
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
-        stop = re.search(r"amp-train: stopped by SIGTERM in epoch (\d+) after \d+ batches: wrote \S+, which --resume goes on from", errors)
+        stop = re.search(
+            r"amp-train: stopped by SIGTERM in epoch (\d+) after \d+ batches: wrote \S+, which --resume goes on from",
+            errors,
+        )
         assert stop and not error_lines(errors), errors
         epochs = int(stop[1]) + 1
         whole = self.train(2, "whole", step="float32", epochs=epochs)
-        assert self.train(2, "resumed", "--resume", path, step="float32", epochs=epochs) == whole, "other bits than without an interruption"
+        assert self.train(2, "resumed", "--resume", path, step="float32", epochs=epochs) == whole, (
+            "other bits than without an interruption"
+        )
         one = self.train(1, "one", "--resume", path, step="float32", epochs=epochs)
         assert difference(whole, one) < 1e-5, f"{difference(whole, one)} apart"
 
     def refused(self):
         """What would train ranks apart is an error, told once."""
-        self.fails(self.run(2, step="plain"), 2, "plain.onnx: expected a step graph made by amp-rewrite --train --data-parallel, as there are 2 ranks")
+        self.fails(
+            self.run(2, step="plain"),
+            2,
+            "plain.onnx: expected a step graph made by amp-rewrite --train --data-parallel, as there are 2 ranks",
+        )
         self.fails(self.run(3), 2, "--batch: expected a multiple of 3, the number of ranks, found 128")
         self.fails(self.run(2, "--oops"), 2, "--oops")
         self.fails(self.run(2, "--resume", self.folder / "none.npz"), 6, "none.npz: ")
@@ -251,19 +352,34 @@ class Test:
         write_npy(self.folder / "other.npy", "<f4", (SAMPLES, WIDTH), x, "f")
         differs = "expected on rank 1 as on rank 0: "
         other_test = ["--eval-data", f"x={self.folder}/other.npy", "--eval-data", f"labels={self.folder}/labels.npy"]
-        for flags, expected in ((["--learning-rate", 0.5], differs), (["--scale", 0.5], differs), (["--resize", "nearest"], differs),
-                                (other_test, differs), (["--data", "y=y.npy"], "rank 1: ")):
-            result = subprocess.run([*several, *self.arguments(*flags)], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+        for flags, expected in (
+            (["--learning-rate", 0.5], differs),
+            (["--scale", 0.5], differs),
+            (["--resize", "nearest"], differs),
+            (other_test, differs),
+            (["--data", "y=y.npy"], "rank 1: "),
+        ):
+            result = subprocess.run(
+                [*several, *self.arguments(*flags)], capture_output=True, text=True, timeout=60, env=ENVIRONMENT
+            )
             self.fails(result, 2, expected)
-        result = subprocess.run([*several, *self.arguments(x="other")], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+        result = subprocess.run(
+            [*several, *self.arguments(x="other")], capture_output=True, text=True, timeout=60, env=ENVIRONMENT
+        )
         self.fails(result, 2, differs, "of hash ")
 
     def drifting(self):
         """Replicas that differ end the run at the next comparison."""
         (self.folder / "drifting.txt").write_text(DRIFTING)
         subprocess.run([MAKE_DEMO, self.folder / "drifting.txt", self.folder / "drifting.onnx"], check=True)
-        self.fails(self.run(2, "--check-replicas", 3, step="drifting"), 7, "replicas differ after step 3: expected on rank 1 as on rank 0: ")
-        self.fails(self.run(2, "--check-replicas", 0, step="drifting"), 7, "replicas differ after step 10: ")  # an epoch
+        self.fails(
+            self.run(2, "--check-replicas", 3, step="drifting"),
+            7,
+            "replicas differ after step 3: expected on rank 1 as on rank 0: ",
+        )
+        self.fails(
+            self.run(2, "--check-replicas", 0, step="drifting"), 7, "replicas differ after step 10: "
+        )  # an epoch
 
     def alone(self):
         """Processes that cannot find each other do not train on their own."""
@@ -274,7 +390,13 @@ class Test:
         lines = error_lines(result.stderr)
         assert result.returncode == 8 and lines and all("built without MPI" in line for line in lines), result.stderr
         for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"):
-            result = subprocess.run([AMP_TRAIN, *self.arguments()], capture_output=True, text=True, timeout=60, env={**ENVIRONMENT, name: "2"})
+            result = subprocess.run(
+                [AMP_TRAIN, *self.arguments()],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={**ENVIRONMENT, name: "2"},
+            )
             self.fails(result, 8, "expected 2 ranks, as many as were started; found 1")
 
 
@@ -285,7 +407,18 @@ def main():
     if sys.argv[4] != "with-mpi":
         print("SKIPPED: this is built without MPI (package libopenmpi-dev, AMP_WITH_MPI)")
         return SKIPPED
-    for name in sys.argv[5:] or ("replicas", "shares", "infinity", "lost", "stopped_early", "checkpoints", "stopped", "drifting", "refused", "alone"):
+    for name in sys.argv[5:] or (
+        "replicas",
+        "shares",
+        "infinity",
+        "lost",
+        "stopped_early",
+        "checkpoints",
+        "stopped",
+        "drifting",
+        "refused",
+        "alone",
+    ):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             getattr(Test(pathlib.Path(folder)), name)()
