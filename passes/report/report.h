@@ -1,4 +1,4 @@
-// What was decided and why, as data: for every node, cast and weight. Printed as JSON (--report) or text (--explain).
+// The decisions and their reasons as data, for every node, cast and weight. Printed by --report and --explain.
 #ifndef AMP_PASSES_REPORT_REPORT_H_
 #define AMP_PASSES_REPORT_REPORT_H_
 
@@ -88,7 +88,7 @@ struct Report {
   std::vector<std::string> AllAdvice() const;  // hints last
 };
 
-// One JSON object, indented; the fields are documented in the README.
+// One JSON object, indented; passes/README.md documents the fields.
 std::string ReportJson(const Report& report);
 // A table for people: a line per node, the casts, the weights, totals and advice; or a line per node that stays float32
 // (without constants and casts, which are what their readers are), totals and advice.

@@ -32,7 +32,7 @@ Exit codes: 0 ok, 2 usage or list file, 3 malformed or unsupported model, 4 refu
 
 Going on: --explain --dry-run shows what would happen. A node is float32 against your will: its reason is in that
 table; --allow OP, --allow-node GLOB. Results are off: --deny-node GLOB bisects. --print-lists shows the rules that
-decide, ready to be edited and given to --lists. README.md has the report's fields and the library.)";
+decide, ready to be edited and given to --lists. passes/README.md has the report's fields, tools/README.md the library.)";
 
 constexpr char kWhatBecomesLow[] = "What becomes low";
 constexpr char kWhatStays[] = "What stays";
