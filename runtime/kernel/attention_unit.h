@@ -15,10 +15,10 @@
 
 namespace amp {
 
-// What the kernel has to know of the nodes. The unit's inputs are queries, keys, values, masks.
+// The facts of the nodes that the kernel needs. The unit's inputs are queries, keys, values, masks.
 struct AttentionUnit : KernelState {
   AttentionForm form;
-  // Of queries, keys and values as they are read, to what the form says of them; empty: as they are. And of the result.
+  // The orders of axes that bring queries, keys, values and the result into the form's layout; empty: as they are.
   std::array<std::vector<int64_t>, 3> orders;
   std::vector<int64_t> order_of_result;
   bool zeroes_nans = false;

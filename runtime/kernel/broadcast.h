@@ -29,7 +29,7 @@ absl::StatusOr<Broadcast> BroadcastInputs(const KernelContext& context, size_t c
 // shape.
 absl::StatusOr<Broadcast> BroadcastPair(const KernelContext& context);
 
-// The same with as few axes as possible; at least one.
+// Returns the broadcast with as few axes as possible; at least one.
 Broadcast MergeAxes(const Broadcast& broadcast);
 
 // "expected operands of one type, found float32 and int64".

@@ -12,8 +12,9 @@ struct ClipBounds {
   double low, high;
 };
 
-// The largest finite numbers, so that infinities become finite, as in ONNX Runtime and as ONNX's text has it. Before
-// version 12 ONNX Runtime clips 16-bit values in float32, so there infinities of 16 bits stay. `version`: the operator's.
+// Returns the largest finite numbers, so that infinities become finite, as in ONNX Runtime and in ONNX's text. Before
+// version 12 ONNX Runtime clips 16-bit values in float32, so that infinities of 16 bits stay. `version`: the
+// operator's.
 inline ClipBounds AbsentClipBounds(DType dtype, int version) {
   constexpr int kFirstWithDefaults = 6, kFirstInInputs = 11, kFirstOfOwnType = 12;
   if (version < kFirstWithDefaults) {

@@ -33,7 +33,7 @@ struct ContractionSizes {
   int64_t batch, m, k, n;
 };
 ContractionSizes SizesOf(const Contraction& form, const Tensor& a, const Tensor& b);
-// Of a tensor with these labels, which are some of the operands'.
+// Returns the dims of a tensor with these labels, which are some of the operands'.
 Dims DimsOf(const Contraction& form, const std::string& labels, const Tensor& a, const Tensor& b);
 
 // The tensor with its axes in another order; itself where they are in that.

@@ -168,7 +168,7 @@ bool VisitNumbers(DType type, Visit&& visit) {
   return VisitFloats(type, visit) || VisitIntegers(type, visit);
 }
 
-// Those and bool.
+// Visits those types and bool.
 template <typename Visit>
 bool VisitNumbersAndBool(DType type, Visit&& visit) {
   if (type == DType::kBool) return visit(TypeTag<bool>()), true;

@@ -1,7 +1,7 @@
-// Moves elements in memory that the processor does not see: what runtime/kernel/move_elements.h asks where tensors are on
-// a device, so that a kernel that only moves elements runs there as it is.
+// Moves elements in memory that the processor does not see. runtime/kernel/move_elements.h calls it if tensors are on a
+// device, so that a kernel that only moves elements runs there as it is.
 //
-// What goes wrong on a device is known later, and is asked for then: nothing here fails.
+// Nothing here fails: errors of a device are known later, and are asked for then.
 #ifndef AMP_RUNTIME_KERNEL_ELEMENT_MOVER_H_
 #define AMP_RUNTIME_KERNEL_ELEMENT_MOVER_H_
 
@@ -15,8 +15,8 @@
 
 namespace amp {
 
-// As the functions of these names in move_elements.h. REQUIRES of all: `to` has elements, of 1, 2, 4 or 8 bytes; at most
-// 8 axes.
+// As the functions of these names in move_elements.h. REQUIRES of all: `to` has elements, of 1, 2, 4 or 8 bytes; at
+// most 8 axes.
 class ElementMover {
  public:
   virtual ~ElementMover() = default;

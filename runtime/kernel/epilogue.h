@@ -1,4 +1,4 @@
-// What is done to every element of a node's result before it is stored, instead of by nodes of their own.
+// Steps on every element of a node's result before it is stored, in place of nodes of their own.
 //
 //   c = Conv (x, W)   s = Add (c, residual)   y = Relu (s)      =>   Conv with the steps add(residual), relu
 #ifndef AMP_RUNTIME_KERNEL_EPILOGUE_H_

@@ -1,5 +1,5 @@
-// What ai.amp.GatherGradient (shape, indices, g) reads, for all kernels that compute it: the gradient of a table whose rows
-// were picked.
+// The inputs of ai.amp.GatherGradient (shape, indices, g), for all kernels that compute it: the gradient of a table
+// whose rows were picked.
 //
 //   shape [5, 3], indices [[4, 0], [-1, 4]], g [2, 2, 3]      rows {4, 0, 4, 4} of dx get the 4 rows of g
 #ifndef AMP_RUNTIME_KERNEL_GATHER_GRADIENT_H_

@@ -30,9 +30,9 @@ size_t FindLimit() {
   return limit / 10 * 9;
 }
 
-// Blocks that nobody has any more, for the next allocations of their sizes: the system clears what it gives anew, page by
-// page, which takes longer than a kernel takes to fill it. An allocation of another size lets go of them all, so that
-// the process never has more than it needed at some time.
+// Freed blocks, kept for the next allocations of their sizes. The system clears new memory page by page, which takes
+// longer than a kernel takes to fill it. An allocation of another size frees them all, so that the process never has
+// more memory than it needed at some time.
 class FreedBlocks {
  public:
   static FreedBlocks& Get() {
@@ -88,7 +88,7 @@ void Free(void* memory, size_t size_bytes) {
   allocated_bytes -= size_bytes;
 }
 
-// What the system may give in pages of 2 MiB: whoever reads weights of megabytes looks up fewer of them.
+// Blocks of this size may get pages of 2 MiB, so that reading weights of megabytes looks up fewer pages.
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 void* AllocateInHugePages(size_t size_bytes) {

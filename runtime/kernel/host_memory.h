@@ -8,12 +8,13 @@
 
 namespace amp {
 
-// What all tensors of the process may take together: nine tenths of the memory that the machine, or the control group
-// that the process runs in, has.
+// Returns the bytes that all tensors of the process may take together: nine tenths of the memory of the machine, or of
+// the control group that the process runs in.
 size_t HostMemoryLimit();
 
-// Aligned to a cache line, which is as wide as the widest vector register. Null where the limit does not allow it. Large
-// blocks stay with the process when they are freed, for more of the same size, until another large size is asked for.
+// Allocates memory aligned to a cache line, which is as wide as the widest vector register. Returns null if the limit
+// does not allow it. Large freed blocks stay with the process, for more of the same size, until another large size is
+// asked for.
 std::shared_ptr<void> AllocateHostMemory(size_t size_bytes);
 
 }  // namespace amp

@@ -24,7 +24,7 @@ struct Places {
   size_t run = 1;
 };
 
-// What an integer tensor of indices holds.
+// The values of an integer tensor of indices.
 struct Indices {
   Dims dims;
   std::vector<int64_t> elements;

@@ -60,7 +60,7 @@ class ConstantMemory {
   virtual bool Holds(const void* data) const = 0;
 };
 
-// What a run lends to all its kernels.
+// The resources that a run lends to all its kernels.
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
@@ -74,8 +74,8 @@ struct RunResources {
   bool is_strict = false;        // 16-bit values are not computed by kernels that widen them to float64
 };
 
-// What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
-// use it at once, and guard what they change.
+// State that a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs
+// may use it at once, and guard their changes.
 class KernelState {
  public:
   virtual ~KernelState() = default;
@@ -93,7 +93,7 @@ struct KernelSite {
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
-  // Of the last run, for reports.
+  // The row of the last run, for reports.
   const KernelRow* row ABSL_GUARDED_BY(mutex) = nullptr;
   std::string why_not_better ABSL_GUARDED_BY(mutex);  // why the rows before that did not take the inputs
   std::string implementation ABSL_GUARDED_BY(mutex);  // the library's name for what ran; may be empty
@@ -142,11 +142,11 @@ class KernelContext {
   // Makes the tensor that output `port` will be; where the node has no such output, one that nobody sees. Errors: those
   // of Tensor::Create. The pointer is good until the kernel ends.
   absl::StatusOr<Tensor*> MakeOutput(size_t port, DType dtype, Dims dims);
-  // The same, of the type, dims and layout of an input, in that input's own elements where nobody else needs them: for
+  // Makes an output of the type, dims and layout of an input, in that input's own memory if nobody else needs it: for
   // kernels that read every element before they write it, and none after.
   absl::StatusOr<Tensor*> MakeOutputLike(size_t port, size_t input);
-  // The same, in the input's own elements where whoever runs the node has offered that: for kernels that read an element of
-  // all inputs before they write it, and none after. Of rows that write in place.
+  // Makes an output in the input's own memory if the caller that runs the node has offered that: for kernels that read
+  // an element of all inputs before they write it, and none after. Only rows that write in place may call it.
   absl::StatusOr<Tensor*> MakeOutputInPlace(size_t port, size_t input);
   // By whoever runs the node: outputs that may be written over inputs, by port; null: not.
   void OfferPlaces(std::vector<const Tensor*> places) { places_ = std::move(places); }
@@ -167,7 +167,7 @@ class KernelContext {
     return data == site_.constants[port] ||
            (resources_.device_constants != nullptr && resources_.device_constants->Holds(data));
   }
-  // What a row keeps for this node, as its default constructor makes it at first.
+  // Returns the state that a row keeps for this node; its default constructor makes it at first.
   template <typename T>
   T& State() {
     const absl::MutexLock lock(&site_.mutex);
@@ -178,7 +178,7 @@ class KernelContext {
   }
   // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
   void Report(absl::string_view implementation, DType computed_in);
-  // The same of a name that was made for this run: other threads' runs may have got another.
+  // Reports a name that was made for this run; other threads' runs may have got another.
   void ReportOwn(std::string implementation, DType computed_in);
   // By whoever chose the row, at the end.
   void Ran(const KernelRow& row, absl::string_view why_not_better, int num_copies = 0);
@@ -251,8 +251,8 @@ class TypeSet {
   uint32_t bits_ = 0;
 };
 
-// Element types of inputs, or of outputs that an attribute chooses the type of, that neither a row nor any faster one of its
-// operator takes, although the schema allows them, where the node computes: what only copies elements takes all types.
+// Element types that no kernel of this operator supports although ONNX allows them, by input port, or by output port if
+// an attribute sets the output's type. Not applied to nodes that only copy elements: copying supports every type.
 struct RefusedTypes {
   TypeSet types = {};
   PortSet inputs = {}, outputs = {};

@@ -14,7 +14,7 @@ namespace amp {
 
 class KernelTable {
  public:
-  // Of rows that outlive the table.
+  // Makes a table of rows that outlive it.
   explicit KernelTable(absl::Span<const absl::Span<const KernelRow>> families);
 
   // In the order of the families; perhaps none. `domain`: "" for ai.onnx.

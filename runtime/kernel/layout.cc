@@ -26,7 +26,7 @@ void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, si
   }
 }
 
-// The same by whoever moves elements in the memory that they are in.
+// Turns the tensor by the mover of the memory that its elements are in.
 void TurnElsewhere(const Tensor& tensor, Tensor& result) {
   const int64_t batch = tensor.dim(0), channels = tensor.dim(1);
   const int64_t pixels = ElementsBetween(tensor.dims(), 2, tensor.rank());

@@ -12,7 +12,7 @@
 
 namespace amp {
 
-// The same tensor in another layout; itself if it has that. REQUIRES: for kChannelsLast a rank of at least 3, no
+// Returns the tensor in another layout; itself if it has that. REQUIRES: for kChannelsLast a rank of at least 3, no
 // strings. Errors: memory.
 absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemory* memory);
 

@@ -30,7 +30,7 @@ struct StridedAxes {
   Dims dims, strides;
 };
 
-// The same with as few axes as possible; at least one. REQUIRES: no dim is 0.
+// Returns the axes merged into as few as possible; at least one. REQUIRES: no dim is 0.
 StridedAxes Merged(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
   StridedAxes merged;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
@@ -191,7 +191,7 @@ PickedBlocks BlocksOf(absl::Span<const std::vector<int64_t>> picks, const Dims& 
   return blocks;
 }
 
-// What stretches of blocks pick from a line of elements, null where there is none.
+// The lines of elements that stretches of blocks pick from; null if there is none.
 template <typename T>
 T* CopyStretches(const T* line, const PickedBlocks& blocks, const T& nothing, T* out) {
   for (const Stretch& stretch : blocks.stretches) {

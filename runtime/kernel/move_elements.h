@@ -5,8 +5,8 @@
 //   CopyStrided(x, 0, {1, 4}, y)             y = transpose of x, where x is [3,4] and y is [4,3]
 //   CopyPicked(x, {{1, kNowhere}}, fill, y)  y[0], y[1] = x[1], fill
 //
-// Errors of all: an element type that is none. Where the elements are on a device, that moves them; both tensors are there
-// then, but for the one of `fill`.
+// Errors of all: kUndefined as the element type. If the elements are on a device, it moves them; both tensors are there
+// then, except that of `fill`.
 #ifndef AMP_RUNTIME_KERNEL_MOVE_ELEMENTS_H_
 #define AMP_RUNTIME_KERNEL_MOVE_ELEMENTS_H_
 
@@ -36,7 +36,8 @@ void FillWithZero(Tensor& tensor);
 // The elements of `to` are runs of `run` elements, from these places on. REQUIRES: `from` has them.
 absl::Status CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_t run, Tensor& to);
 
-// `to` is what `from` has at these indices along the axis. REQUIRES: they are in range, and `to` has the shape for them.
+// Copies the elements of `from` at these indices along the axis to `to`. REQUIRES: they are in range, and `to` has the
+// shape for them.
 absl::Status CopyAlong(const Tensor& from, size_t axis, absl::Span<const int64_t> indices, Tensor& to);
 
 // Gives element [i, j, ...] of `to` the one at place start + i * strides[0] + j * strides[1] + ... REQUIRES: `from` has

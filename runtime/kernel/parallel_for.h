@@ -4,9 +4,9 @@
 //     for (size_t row = share.first; row < share.end; ++row) ...
 //   });
 //
-// What is shared out is independent: every index is visited once, what is made of it does not depend on the others, and
-// it is the same, bit for bit, however many threads there are. Who visits has buffers of its own, or one for each share;
-// memory of the run's arena is taken before. Shares do not share out any further.
+// The shares are independent: every index is visited once, its result does not depend on the others, and is the same,
+// bit for bit, for any number of threads. A visitor has buffers of its own, or one for each share; memory of the run's
+// arena is allocated before. Shares are not split any further.
 #ifndef AMP_RUNTIME_KERNEL_PARALLEL_FOR_H_
 #define AMP_RUNTIME_KERNEL_PARALLEL_FOR_H_
 
@@ -22,8 +22,8 @@ class Team {
   virtual ~Team() = default;
   // How many the calling thread has, itself among them.
   virtual size_t size() const = 0;
-  // Calls work(i) for each i in [0, count) and returns when all are done, `elements` of them or what costs as much. Where
-  // that is faster, the calling thread does all. Rounding, and what happens to subnormal numbers, is as in the calling
+  // Calls work(i) for each i in [0, count) and returns when all are done. `elements`: the cost of all, in elements. The
+  // calling thread does all if that is faster. Rounding and the treatment of subnormal numbers are as in the calling
   // thread. REQUIRES: count ≤ size(); `work` does not throw.
   virtual void Run(size_t count, size_t elements, absl::FunctionRef<void(size_t)> work) const = 0;
 };

@@ -16,7 +16,8 @@ namespace amp {
 struct ProductShape {
   enum class Way { kFolded, kOneBatch, kAsIs };
 
-  // Of the operands as they lie in memory, vectors made matrices: [..., rows, columns] before any transposition.
+  // The dims of the operands as they lie in memory, with vectors made matrices: [..., rows, columns] before any
+  // transposition.
   Dims a = {}, b = {};
   bool transposes_a = false, transposes_b = false;
   Dims y = {};        // NumPy's result, of at least two axes
@@ -26,7 +27,7 @@ struct ProductShape {
 
   // The first way that is possible at `way` or behind it.
   Way FirstWay(Way way) const;
-  // What the library sees.
+  // The dims that the library sees.
   Dims ViewOfA(Way way) const { return View(a, way); }
   Dims ViewOfB(Way way) const;
   Dims ViewOfY(Way way) const { return View(y, way); }

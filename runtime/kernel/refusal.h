@@ -15,7 +15,8 @@
 
 namespace amp {
 
-// A status that says that a kernel refuses its inputs for this reason. It stays inside a run: no exit code stands for it.
+// A status that says that a kernel refuses its inputs for this reason. It stays inside a run: no exit code stands for
+// it.
 absl::Status Refused(absl::string_view reason);
 bool IsRefusal(const absl::Status& status);
 

@@ -53,7 +53,8 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const
 // Strides of an operand along the axes of `result`, 0 where it is repeated. REQUIRES: it broadcasts to `result`.
 Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_t> result);
 
-// The same elements under other dims. REQUIRES: as many. Errors: dims that overflow beside the one that is 0.
+// Returns the elements under other dims. REQUIRES: as many elements. Errors: dims that overflow beside the one that is
+// 0.
 absl::StatusOr<Tensor> Reshape(const Tensor& x, Dims dims);
 
 // Visits a shape's indices row by row and keeps, for every operand, the place of its element there:
@@ -66,7 +67,7 @@ class StridedWalk {
 
   bool AtEnd() const { return done_; }
   void Next();
-  // The same as so many times Next. REQUIRES: that comes to one of the indices.
+  // Skips as many indices as so many calls of Next. REQUIRES: that comes to one of the indices.
   void Skip(size_t count);
   size_t operator[](size_t operand) const { return static_cast<size_t>(places_[operand]); }
   const Dims& index() const { return index_; }

@@ -1,5 +1,5 @@
-// What kernels of several nodes make of one constant, and keep as long as their session: a layer that is written out
-// step by step reads the same weights in every step, and they are packed once.
+// Tensors that kernels of several nodes make of one constant, and keep as long as their session. A layer that is
+// written out step by step reads the same weights in every step, and they are packed once.
 //
 //   shared.Get(weights.data(), primitive.packing(), [&] { return Pack(weights); })
 #ifndef AMP_RUNTIME_KERNEL_SHARED_TENSORS_H_

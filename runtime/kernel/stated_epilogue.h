@@ -1,4 +1,4 @@
-// What com.microsoft::FusedConv states itself, in the words of an epilogue.
+// The activation that com.microsoft::FusedConv states itself, as an epilogue.
 //
 //   FusedConv <activation = "Clip", activation_params = [0, 6]> (x, w, b, z)      steps add(z), clip(0, 6)
 #ifndef AMP_RUNTIME_KERNEL_STATED_EPILOGUE_H_
@@ -18,7 +18,7 @@ inline constexpr size_t kFusedAddend = 3;  // Z
 // Nothing for names that are no step.
 std::optional<EpilogueStep> StepOfActivation(const Node& node);
 
-// Of a node with an activation: what it adds, and that, if it is a step. Of others: the epilogue.
+// Returns the steps of a node: its addend and its activation, if it states one and that is a step, else its epilogue.
 std::vector<EpilogueStep> StepsOf(const KernelContext& context);
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// What values hold at run time: tensors, and the sequences, maps and optionals that ONNX has beside them.
+// Values at run time: tensors, and the sequences, maps and optionals that ONNX has beside them.
 //
 //   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kFloat32, {2, 3}));
 //   absl::Span<float> elements = y.mutable_elements<float>();
@@ -44,7 +44,8 @@ class TensorMemory {
   // Aligned for every use; not initialised. Null when there is none.
   virtual std::shared_ptr<void> Allocate(size_t size_bytes) = 0;
   virtual size_t alignment() const { return 64; }
-  // What moves elements in the memory of a device (runtime/kernel/element_mover.h); null: it is the processor's own.
+  // Returns the mover of elements in the memory of a device (runtime/kernel/element_mover.h); null: the processor's
+  // own.
   virtual ElementMover* mover() { return nullptr; }
 };
 
@@ -73,7 +74,8 @@ class Tensor {
   // Where the elements are: the same for copies. Null where there are none.
   const void* data() const { return data_.get(); }
   void* mutable_data() { return data_.get(); }
-  // Of the memory that the elements are in. What looks at them needs them where the processor does.
+  // Returns the mover of the memory that the elements are in. Code that looks at elements needs them in the processor's
+  // memory.
   ElementMover* mover() const { return mover_; }
   bool IsOnHost() const { return mover_ == nullptr; }
   // Whether nobody else has these elements, so that who holds the tensor may write to them.
@@ -121,7 +123,7 @@ class Tensor {
     return absl::Span<std::byte>(static_cast<std::byte*>(data_.get()), size_bytes());
   }
 
-  // The same elements under other dims / another type of the same size. REQUIRES: as many elements / bytes.
+  // Returns the elements under other dims, or as another type of the same size. REQUIRES: as many elements, or bytes.
   Tensor Reshaped(Dims dims) const;
   Tensor Reinterpreted(DType dtype) const;
 

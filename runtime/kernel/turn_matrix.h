@@ -18,7 +18,7 @@
 
 namespace amp {
 
-// What is at from[r + c * from_step] comes to to[r * to_step + c].
+// A transposition: element from[r + c * from_step] goes to to[r * to_step + c].
 struct Turn {
   int64_t rows, columns, from_step, to_step;
 };
@@ -71,8 +71,8 @@ void TurnOneByOne(const T* from, T* to, const Turn& turn) {
   }
 }
 
-// Of fewer columns than a register has elements, which lie one behind the other in `to`: what a register holds behind
-// them is overwritten by the next row.
+// Turns fewer columns than a register has elements, which lie one behind the other in `to`. The rest of a register is
+// overwritten by the next row.
 template <typename T>
 void TurnFewColumns(const T* from, T* to, const Turn& turn) {
   constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
@@ -93,7 +93,7 @@ void TurnFewColumns(const T* from, T* to, const Turn& turn) {
   TurnOneByOne(from + r, to + r * turn.to_step, {turn.rows - r, turn.columns, turn.from_step, turn.to_step});
 }
 
-// Of fewer rows than a register has elements, which lie one behind the other in `from`.
+// Turns fewer rows than a register has elements, which lie one behind the other in `from`.
 template <typename T>
 void TurnFewRows(const T* from, T* to, const Turn& turn) {
   constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
@@ -133,7 +133,7 @@ void TurnMatrix(const T* from, T* to, const Turn& turn) {
   }
 }
 
-// The same, shared out among the threads of the run.
+// Turns a matrix with the threads of the run.
 template <typename T>
 void TurnMatrixTogether(const T* from, T* to, const Turn& turn) {
   const bool cuts_rows = turn.rows >= turn.columns;

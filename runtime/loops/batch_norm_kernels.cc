@@ -1,4 +1,4 @@
-// BatchNormalization as it trains: by the statistics of the batch at hand, which those that are remembered move towards.
+// BatchNormalization as it trains: by the statistics of the batch at hand; the running ones move towards these.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -8,7 +8,7 @@
 
 namespace amp {
 
-// Those that it can run, the fastest last.
+// Returns the sets of loops that the processor can run, the fastest last.
 std::vector<const Loops*> UsableLoops();
 
 // The fastest; found out once.

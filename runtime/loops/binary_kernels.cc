@@ -28,7 +28,7 @@ Refusal WhyNotPair(const KernelContext& context) { return WhyNotTogether(context
 
 // ---- rows of two operands -----------------------------------------------------------------------------------------
 
-// What a row of two operands is made of in float32.
+// The float32 buffers of a row of two operands.
 struct PairOfRows {
   PairOfRows(const Loops& loops, const KernelContext& context)
       : a(loops, context.Input(0)), b(loops, context.Input(1)) {}
@@ -295,7 +295,7 @@ constexpr std::array kInTheirLayouts = {
     Row("Gelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),
 };
 
-// Those, and once more for operands in different layouts, after they are made row-major.
+// All rows, and once more for operands in different layouts, after they are made row-major.
 constexpr auto kRows = [] {
   std::array<KernelRow, 2 * kInTheirLayouts.size()> rows = {};
   for (size_t i = 0; i < kInTheirLayouts.size(); ++i) {

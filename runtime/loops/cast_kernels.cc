@@ -31,8 +31,9 @@ Refusal WhyNot(const KernelContext& context) {
   return "types that do not go by way of float32";
 }
 
-// Cut to the 24 bits of float32, the last of which is 1 where anything was cut off: so the number is rounded once, when it
-// becomes bfloat16, and no half is made on the way. (What float16 would round a second time is infinite.)
+// Cuts a number to the 24 bits of float32, the last of which becomes 1 if anything was cut off. So the number is
+// rounded once, when it becomes bfloat16, and no half is made on the way. (Numbers that float16 would round a second
+// time are infinite there.)
 template <typename T>
 const float* WidenToOdd(const Tensor& x, size_t first, size_t count, float* buffer) {
   constexpr int kBits = std::numeric_limits<float>::digits;
@@ -99,7 +100,7 @@ absl::Status Cast(KernelContext& context) {
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, to, x.dims()));
   y->set_layout(x.layout());
-  // What is widened to float32 needs no buffer in between.
+  // Elements that are widened to float32 need no buffer in between.
   float* const whole = to == DType::kFloat32 ? y->mutable_elements<float>().data() : nullptr;
   ForEachPartTogether(static_cast<size_t>(x.num_elements()), [&](size_t first, size_t count) {
     float buffer[kPartSize];

@@ -3,9 +3,9 @@
 //   s = Mul (x, a)   t = Exp (s)   y = Sub (t, x)
 //     =>   for each part of 512 elements   s = x * a   t = exp (s)   y = t - x, stored
 //
-// Every step is the loop that the operator's own kernel runs, and every 16-bit value is rounded to its type, so that the
-// result is that of the operators one by one, bit for bit. Inputs broadcast to the result; what is between has its shape:
-// where shapes are otherwise, the operators run one by one.
+// Every step is the loop that the operator's own kernel runs, and every 16-bit value is rounded to its type, so that
+// the result is that of the operators one by one, bit for bit. Inputs broadcast to the result, and values in between
+// have its shape; for other shapes the operators run one by one.
 #ifndef AMP_RUNTIME_LOOPS_CHAIN_H_
 #define AMP_RUNTIME_LOOPS_CHAIN_H_
 
@@ -40,7 +40,7 @@ struct ChainStep {
 
 inline constexpr size_t kMostChainSteps = 48, kMostChainInputs = 24;
 
-// What the shapes of the inputs come to; found once for each set of them.
+// The shapes that the inputs' shapes lead to; found once for each set of them.
 struct ChainShapes;
 
 struct Chain : KernelState {

@@ -1,4 +1,4 @@
-// What a chain reads and keeps of a tensor, part after part.
+// An operand of a chain, read and kept part after part.
 #ifndef AMP_RUNTIME_LOOPS_CHAIN_OPERAND_H_
 #define AMP_RUNTIME_LOOPS_CHAIN_OPERAND_H_
 
@@ -24,7 +24,7 @@ struct ChainPart {
   const uint8_t* truths() const { return static_cast<const uint8_t*>(data); }
 };
 
-// Where the elements of an operand are that broadcasts, row by row of the result: a row is as long as the operand lies in
+// Finds the elements of an operand that broadcasts, row by row of the result. A row is as long as the operand lies in
 // one piece, or repeats one element.
 class OperandWalk {
  public:

@@ -27,7 +27,7 @@ class ChannelStretches {
     size_t at;            // of its first element in what Repeat gives
   };
   void ForEach(absl::FunctionRef<void(const Stretch&)> visit) const;
-  // The same, shared out among the threads of the run; `buffer` has room for the longest stretch.
+  // Visits the stretches with the threads of the run; `buffer` has room for the longest stretch.
   void ForEachTogether(absl::FunctionRef<void(const Stretch&, float* buffer)> visit) const;
   size_t longest() const { return longest_; }
   size_t elements_of_channel() const { return num_elements_ / channels_; }
@@ -50,7 +50,7 @@ class ChannelStretches {
   size_t longest_;
 };
 
-// Of every channel over batch and space.
+// The moments of every channel over batch and space.
 struct ChannelMoments {
   std::vector<double> mean, variance;
 };

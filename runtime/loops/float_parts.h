@@ -71,7 +71,7 @@ void ForEachPart(size_t count, Visit visit) {
   for (size_t first = 0; first < count; first += kPartSize) visit(first, std::min(kPartSize, count - first));
 }
 
-// The same, shared out among the threads of the run: visitors have buffers of their own.
+// Visits the parts with the threads of the run: visitors have buffers of their own.
 template <typename Visit>
 void ForEachPartTogether(size_t count, Visit visit) {
   ParallelFor((count + kPartSize - 1) / kPartSize, kPartSize, [&](const Share& share) {

@@ -1,4 +1,5 @@
-// ai.amp.GatherGradient in float32: rows of a table get what was picked from them, added up in the order of the indices.
+// ai.amp.GatherGradient in float32: each row of a table gets the sum of its picked rows' gradients, in the order of
+// indices.
 #include "ir/base/status.h"
 #include "runtime/kernel/gather_gradient.h"
 #include "runtime/kernel/move_elements.h"

@@ -49,7 +49,7 @@ struct Row {
   }
 };
 
-// What every row is to be: a class.
+// The class that every row should have.
 class Labels {
  public:
   static absl::StatusOr<Labels> Create(const KernelContext& context) {
@@ -84,7 +84,7 @@ class Labels {
   std::vector<double> classes_;
 };
 
-// What every row is to be: probabilities, or any other weights, of its classes.
+// The probabilities, or any other weights, of classes that every row should have.
 class Targets {
  public:
   static absl::StatusOr<Targets> Create(const KernelContext& context) {
@@ -131,7 +131,7 @@ class Logits {
         buffer_(classes_) {}
 
   size_t rows() const { return rows_; }
-  // What sums over rows are divided by.
+  // Returns the divisor of sums over rows.
   double Divisor() const { return static_cast<double>(std::max<size_t>(rows_, 1)); }
   absl::Span<const float> Read(size_t row) {
     return {source_.Read(row * classes_, classes_, buffer_.data()), classes_};

@@ -1,8 +1,9 @@
-// The gradients of norms, functions of domain ai.amp, by statistics that are taken again. With n = (x - mean) / deviation:
+// The gradients of norms, functions of domain ai.amp, by statistics that are computed again, n = (x - mean) /
+// deviation:
 //
 //   dx = (s - mean (s) - n mean (s n)) / deviation, s = scale * g     dscale = sum (g n)
 //
-// Where all elements that the statistics are of have one scale this is a number of each channel times x, and one times g.
+// If all elements of the statistics have one scale, this is one number for each channel times x, and one times g.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -40,9 +41,10 @@ absl::Status WriteScaleGradient(KernelContext& context, Dims dims, const std::ve
   return absl::OkStatus();
 }
 
-// ---- by the statistics of all axes from one on ------------------------------------------------------------------------
+// ---- by the statistics of all axes from one on
+// ------------------------------------------------------------------------
 
-// What one row gives: dx, and what is added to the sums that are dscale.
+// The gradient of one row: dx, and the addends of dscale.
 class RowGradient {
  public:
   RowGradient(const Loops& loops, Centre centre, double epsilon, std::vector<float> scale)
@@ -97,7 +99,8 @@ absl::Status OfRows(KernelContext& context) {
   return WriteScaleGradient(context, scale.dims(), row.sums());
 }
 
-// ---- of channels ------------------------------------------------------------------------------------------------------
+// ---- of channels
+// ------------------------------------------------------------------------------------------------------
 
 // sum (g) and sum (g (x - mean)) of every channel.
 struct ChannelSums {
@@ -121,7 +124,7 @@ ChannelSums SumsOfChannels(const Loops& loops, const Tensor& x, const Tensor& g,
   return {stretches.Fold(of_g), stretches.Fold(of_product)};
 }
 
-// Of a tensor whose channels have statistics each; adds to the sums that are dscale.
+// Computes the gradient of a tensor whose channels have statistics each; adds to the sums of dscale.
 void GradientOfChannels(const Loops& loops, const Tensor& x, const Tensor& g, absl::Span<const float> scale,
                         double epsilon, Tensor& dx, absl::Span<double> scale_sums) {
   const ChannelMoments moments = MomentsOfChannels(loops, x);

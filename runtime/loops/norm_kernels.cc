@@ -1,4 +1,4 @@
-// Normalizations of shapes [N, C, ...]: by statistics that are given, of a channel of one sample, of a group of channels.
+// Normalizations of [N, C, ...], by statistics that are given, of a channel of one sample, or of a group of channels.
 #include <cmath>
 #include <vector>
 

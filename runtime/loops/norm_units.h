@@ -1,6 +1,6 @@
 // Norms and softmax that a model writes out, as one unit each.
 //
-//   d = x - ReduceMean (x)   v = ReduceMean (d * d)   y = d / Sqrt (v + eps) * scale + shift      LayerNorm (x, scale, shift)
+//   d = x - ReduceMean (x)   v = ReduceMean (d * d)  y = d / Sqrt (v + eps) * scale + shift LayerNorm (x, scale, shift)
 //
 // Statistics are float32 whatever the types of input and result, which may differ where casts stood around the norm.
 #ifndef AMP_RUNTIME_LOOPS_NORM_UNITS_H_
@@ -11,7 +11,7 @@
 
 namespace amp {
 
-// What the kernel has to know of the nodes.
+// The facts of the nodes that the kernel needs.
 struct NormForm : KernelState {
   PatternKind kind = PatternKind::kLayerNorm;
   size_t num_axes = 1;  // the last ones; of a softmax: the place of its one axis from the end

@@ -35,7 +35,7 @@ Refusal WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, si
 // REQUIRES: WhyNotRows is null, and so is what the skip asks for. Errors: memory.
 absl::Status NormalizeRows(KernelContext& context, const RowNorm& norm);
 
-// Of [N, C, ...] by the statistics of so many groups of channels; inputs 1 and 2 are scale and bias of channels.
+// Normalization of [N, C, ...] by the statistics of groups of channels; inputs 1 and 2 are scale and bias of channels.
 struct GroupNorm {
   int64_t groups;
   double epsilon;

@@ -48,9 +48,10 @@ Pooling PoolingOf(const Loops& loops, const Window& window, const Dims& x) {
           .width = static_cast<size_t>(x.back())};
 }
 
-// ---- largest elements -----------------------------------------------------------------------------------------------------
+// ---- largest elements
+// -----------------------------------------------------------------------------------------------------
 
-// Of images that have one channel each.
+// Spreads the gradient over images that have one channel each.
 void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tensor& x, const Tensor& g, Tensor& dx) {
   const FloatSource in(pooling.loops, x), results(pooling.loops, g);
   const FloatSink sink(pooling.loops, dx);
@@ -147,7 +148,8 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// ---- averages -----------------------------------------------------------------------------------------------------------
+// ---- averages
+// -----------------------------------------------------------------------------------------------------------
 
 constexpr size_t kG = 0, kShare = 1, kShape = 2;  // inputs
 

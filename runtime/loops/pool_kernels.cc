@@ -1,5 +1,5 @@
-// MaxPool and AveragePool over images of any number of axes in both layouts. Rows lie along the last axis; which of them
-// a window has is found for all axes before that at once.
+// MaxPool and AveragePool over images of any number of axes in both layouts. Rows lie along the last axis; which of
+// them a window has is found for all axes before that at once.
 //
 //   row-major        one image after another: the rows of a window are joined, then the columns of what that gives
 //   channels-last    row by row of the result: all pixels of a window at once, in as many windows as lie alike
@@ -45,7 +45,7 @@ struct Pooling {
   size_t height, width;  // of the input: rows of an image, and elements of a row
 
   float Start() const { return kind == Kind::kMax ? -std::numeric_limits<float>::infinity() : 0; }
-  // What the sum of a window is divided by.
+  // Returns the divisor of a window's sum.
   float Count(const Taps& row, const Taps& column) const {
     return counts_padding ? row.padded_count * column.padded_count
                           : static_cast<float>(row.places.size()) * static_cast<float>(column.places.size());
@@ -196,7 +196,7 @@ class PixelPooling {
     }
   }
 
-  // Of large windows, which share most of their elements with the next ones.
+  // Whether windows are large, so that they share most of their elements with the next ones.
   bool JoinsLinesFirst(const Taps& row) const {
     const auto lines = static_cast<int64_t>(row.places.size());
     return lines * axis_.kernel > 2 * (lines * axis_.stride + axis_.kernel);
@@ -277,7 +277,7 @@ void PoolImagesWithPlaces(const Loops& loops, const Pooling& pooling, const Wind
   });
 }
 
-// Of elements in any layout; the result is row-major.
+// Pools elements in any layout; the result is row-major.
 absl::Status MaxPoolWithPlaces(KernelContext& context, const Pooling& pooling, const Window& window) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), Layout::kRowMajor, context.memory()));
   const Dims dims = OutputDims(window, x.dim(0), x.dim(1));

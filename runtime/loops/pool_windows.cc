@@ -7,7 +7,7 @@
 namespace amp {
 namespace {
 
-// Of rows that windows have, over all windows of an image: more would take more memory than the image.
+// The most rows of windows, over all windows of an image: more would take more memory than the image.
 constexpr int64_t kMostRows = int64_t{1} << 22;
 
 // Windows [first, end) of an axis whose tap is within the input.

@@ -25,15 +25,15 @@ std::vector<Taps> TapsOf(const WindowAxis& axis);
 // The rows of the windows at each position of all axes but the last.
 std::vector<Taps> RowsOf(const Window& window);
 
-// The largest elements of a row of windows so far, the first of equal ones, and their places in the image, -1 while there
-// are none. Not a number is larger than all.
+// The largest elements of a row of windows so far, the first of equal ones, and their places in the image, -1 while
+// there are none. Not a number is larger than all.
 struct LargestOfRow {
   std::vector<float> values;
   std::vector<int32_t> places;
 
   explicit LargestOfRow(size_t columns) : values(columns), places(columns) {}
 };
-// Those of the windows that have these rows of a row-major image, whose last axis is `axis`.
+// Finds the largest elements of the windows that have these rows of a row-major image, whose last axis is `axis`.
 void FindLargest(const Loops& loops, const Taps& row, const WindowAxis& axis, const float* image,
                  LargestOfRow& largest);
 

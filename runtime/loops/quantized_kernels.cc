@@ -1,6 +1,6 @@
 // com.microsoft's arithmetic on 8-bit quantised numbers, element by element: QLinearAdd, QLinearMul, the activations,
-// QLinearConcat, QLinearGlobalAveragePool. To the last bit what the reference gives: a function of one number is a table of
-// 256, and sums and products are taken in float64.
+// QLinearConcat, QLinearGlobalAveragePool. Results are the reference's to the last bit: a function of one number is a
+// table of 256, and sums and products are computed in float64.
 #include "ir/base/status.h"
 #include "runtime/forms/quantize.h"
 #include "runtime/kernel/broadcast.h"

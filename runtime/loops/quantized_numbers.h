@@ -14,8 +14,8 @@
 
 namespace amp {
 
-// Behind each tensor come its scale and its zero point; those of the result come last, but for QLinearConcat, where they
-// are the first.
+// Input ports. Behind each tensor come its scale and its zero point; those of the result come last, except for
+// QLinearConcat, where they come first.
 struct QuantizedPorts {
   static constexpr size_t kX = 0, kScaleOfOne = 3;           // of functions of one number
   static constexpr size_t kA = 0, kB = 3, kScaleY = 6;       // of two
@@ -38,10 +38,10 @@ Refusal WhyNotQuantizedMean(const KernelContext& context);
 // The nearest number of `dtype`, an integer of 8 bits, by its bits.
 uint8_t QuantizeTo(double x, const Quantized& y, DType dtype);
 
-// What a function makes of every number, quantised again.
+// The result of a function for every number, quantised again.
 using QuantizedTable = std::array<uint8_t, 256>;
 QuantizedTable TableOf(const Quantized& from, const Quantized& to, DType dtype, const Activation& of);
-// Of QLinearLeakyRelu and QLinearSigmoid. REQUIRES: WhyNotQuantizedOne is null.
+// Makes the table of QLinearLeakyRelu or QLinearSigmoid. REQUIRES: WhyNotQuantizedOne does not refuse.
 QuantizedTable TableOfNode(const KernelContext& context);
 
 }  // namespace amp

@@ -156,8 +156,8 @@ void CollectPart(const Runs& runs, const FloatSource& source, const RunPart& par
   }
 }
 
-// The threads of the run have indices each of the first axis that runs lie along, where that is kept, or elements each of
-// runs that are added to those before. Else one thread has all.
+// Shares the reduction among the threads of the run: each gets indices of the first axis that runs lie along, if it is
+// kept, or elements of runs that are added to those before. Else one thread does all.
 template <typename Collector>
 void Collect(const Runs& runs, const FloatSource& source, Collector& collector) {
   const auto num_runs = static_cast<size_t>(ElementsBetween(runs.dims, 0, runs.dims.size()));
@@ -208,7 +208,7 @@ Runs RunsOf(const Tensor& x, const ReductionForm& reduction) {
   return RunsAlong(DimsInMemory(x.dims(), x.layout()), is_reduced);
 }
 
-// What is left of a channels-last input must lie in the order of its axes.
+// Whether the kept axes of a channels-last input lie in their order.
 bool LeavesOneOrder(const Dims& dims, absl::Span<const size_t> axes) {
   const auto is_kept = [&](size_t axis) {
     return dims[axis] != 1 && std::find(axes.begin(), axes.end(), axis) == axes.end();

@@ -1,5 +1,5 @@
-// Resize and Upsample, linear and cubic, in float32: one axis after another, each output element a sum of a few weighted
-// ones, which are known before an axis is gone over.
+// Resize and Upsample, linear and cubic, in float32, one axis after another. Each output element is a sum of a few
+// weighted ones, whose weights are known before an axis is resampled.
 //
 //   elements lie apart       y[i, :] = w0 x[e0, :] + w1 x[e1, :]     as many at a time as lie next to each other
 //   along the last axis      y[i] = w0 x[e0] + w1 x[e1]              row by row
@@ -80,7 +80,7 @@ void ResampleAxis(const Loops& loops, const Weights& weights, const AxisView& vi
   });
 }
 
-// What lies between two axes.
+// The tensor between two axes.
 struct Stage {
   Tensor elements;  // float32, row by row
   Dims dims;

@@ -10,8 +10,8 @@
 
 namespace amp {
 
-// visit(row, first, count) for elements [first, first + count) of every row, at most kPartSize at a time; several threads
-// at once. `num_elements`: of the result, at least one.
+// Calls visit(row, first, count) for elements [first, first + count) of every row, at most kPartSize at a time, from
+// several threads at once. `num_elements`: of the result, at least one.
 template <typename Visit>
 void ForEachRowPart(const Broadcast& broadcast, size_t num_elements, const Visit& visit) {
   const RowWalk begin(broadcast);

@@ -184,7 +184,7 @@ void UpdateOne(const LossScaleForm& form, bool finite, float& scale, int64_t& go
   }
 }
 
-// Of one scale, or of as many as there are elements.
+// Updates one loss scale, or as many as there are elements.
 absl::Status UpdateLossScale(KernelContext& context) {
   const Tensor &scale = context.Input(0), &good_steps = context.Input(1), &finite = context.Input(2);
   const bool are_of_types =

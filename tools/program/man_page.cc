@@ -72,7 +72,7 @@ std::string Entries(const std::vector<const CLI::Option*>& options) {
 }  // namespace
 
 std::string ManPage(const CLI::App& app) {
-  const std::string program = app.get_name();
+  const std::string& program = app.get_name();
   const std::string page = absl::StrReplaceAll(program, {{" ", "-"}});
   const std::string description = app.get_description();
   const std::string purpose = description.substr(0, description.find_first_of(":."));

@@ -3,11 +3,12 @@
 //   loops.convert.widen_float16(x, buffer, 1000);
 //   loops.unary.exp(buffer, buffer, 1000, {});
 //
-// All arithmetic is done in float32; float16 and bfloat16 are converted in parts that stay in the nearest cache. Outputs
-// may be the inputs themselves, but may not overlap them otherwise. NaN stays NaN everywhere unless it says otherwise.
+// All arithmetic is done in float32; float16 and bfloat16 are converted in parts that stay in the nearest cache.
+// Outputs may be the inputs themselves, but may not overlap them otherwise. NaN stays NaN everywhere unless it says
+// otherwise.
 //
-// What implements this includes nothing that has functions of its own: what the compiler does not inline of them would be
-// emitted with instructions that another processor lacks, and the linker might choose that copy for everybody.
+// Files that implement this include nothing that has functions of its own. Functions that the compiler does not inline
+// would be emitted with instructions that another processor lacks, and the linker might choose that copy for everybody.
 #ifndef AMP_RUNTIME_LOOPS_RAW_LOOPS_H_
 #define AMP_RUNTIME_LOOPS_RAW_LOOPS_H_
 
@@ -26,8 +27,8 @@ struct ConvertLoops {
   Widen<uint16_t> widen_float16, widen_bfloat16;
   Narrow<uint16_t> narrow_float16, narrow_bfloat16;
 
-  // Integers are rounded to float32; numbers are cut towards zero, and what does not fit becomes the least int32, or for
-  // int64 the least of those, of which the lowest bits are taken.
+  // Integers are rounded to float32. Numbers are cut towards zero; those that do not fit become the least int32, or for
+  // int64 the least int64, of which the lowest bits are taken.
   Widen<int8_t> widen_int8;
   Widen<uint8_t> widen_uint8;
   Widen<int32_t> widen_int32;
@@ -56,7 +57,7 @@ struct UnaryLoops {
   UnaryLoop add, multiply;                                // a
 };
 
-// Of two operands, of which one may be a single element that meets all those of the other.
+// Loops over two operands, of which one may be a single element that meets all those of the other.
 template <typename Result>
 struct BinaryForms {
   using Loop = void (*)(const float* a, const float* b, Result* y, size_t count);
@@ -97,15 +98,15 @@ struct RowLoops {
   Sum sum_of_squares;
   Deviations (*deviations)(const float* x, size_t count, float centre);
   Extreme max, min;  // NaN where there is one; REQUIRES: count > 0
-  // largest[i] becomes x[i * step], and places[i] where that is, place + i * step, where it is larger than what is there,
-  // not a number, or the first: places are -1 before that.
+  // Sets largest[i] to x[i * step], and places[i] to its place, place + i * step, if it is larger than largest[i], not
+  // a number, or the first one: places are -1 before that.
   void (*keep_largest)(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count);
   // For each of `count` places the gradient of the tap that is the largest there, as keep_largest would have it in this
   // order, grows by g. REQUIRES: num_taps > 0; gradients of different taps do not overlap.
   void (*give_to_largest)(const float* const* taps, float* const* gradients, size_t num_taps, const float* g,
                           size_t count);
-  // y[c * count + i] = the largest, or the sum, of taps[k][c * step + i] over k, for i < count and c < columns. REQUIRES:
-  // num_taps > 0.
+  // Sets y[c * count + i] to the largest, or the sum, of taps[k][c * step + i] over k, for i < count and c < columns.
+  // REQUIRES: num_taps > 0.
   using JoinTaps = void (*)(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
                             size_t columns);
   JoinTaps largest_of_taps, sum_of_taps;
@@ -115,7 +116,7 @@ struct RowLoops {
   void (*add_scaled)(const float* x, float factor, float* sums, size_t count);  // sums += factor * x
 
   void (*transform)(const float* x, float* y, size_t count, Affine affine);
-  // The same, times scale, plus bias; plus nothing where that is null.
+  // Transforms, multiplies by scale and adds bias, unless that is null.
   void (*transform_scaled)(const float* x, float* y, size_t count, Affine affine, const float* scale,
                            const float* bias);
   // With numbers for every element.
@@ -123,7 +124,7 @@ struct RowLoops {
                          const float* shift);
 };
 
-// What a quantised number stands for: (q - zero_point) * scale.
+// The meaning of a quantised number: (q - zero_point) * scale.
 struct Quantized {
   double scale = 1, zero_point = 0;
 };
@@ -145,11 +146,11 @@ struct QuantizedLoops {
   Loop<int8_t> add_int8, multiply_int8;
   // y = table[x], of 256 elements.
   void (*look_up)(const uint8_t* x, uint8_t* y, size_t count, const uint8_t* table);
-  // Of sums of products, which wrap at 32 bits: sums += addends + factor * factors.
+  // Terms of sums of products, which wrap at 32 bits: sums += addends + factor * factors.
   uint32_t (*sum_of_bytes)(const uint8_t* x, size_t count);
   void (*add_to_sums)(const uint32_t* addends, const uint32_t* factors, uint32_t factor, int32_t* sums, size_t count);
-  // y = round(sum * factor) + zero point, held within the type; the product is rounded to float32. REQUIRES: factors are
-  // numbers.
+  // Sets y to round(sum * factor) + zero point, held within the type; the product is rounded to float32. REQUIRES:
+  // factors are numbers.
   template <typename T>
   using Requantize = void (*)(const int32_t* sums, const double* factors, T* y, size_t count, float zero_point);
   Requantize<uint8_t> requantize_uint8;
@@ -162,7 +163,7 @@ struct VectorLoops {
   void (*multiply)(const float* x, size_t k, const float* matrix, const float* bias, float* y, size_t n);
 };
 
-// Of one weight tensor. Where the next values go may be where the present ones are.
+// The tensors of one weight. The next values may be written over the present ones.
 struct OptimizerTensors {
   const float *weight, *gradient, *slots[2];
   float *next_weight, *next_slots[2];

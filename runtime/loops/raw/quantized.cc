@@ -1,4 +1,4 @@
-// Arithmetic on quantised numbers: what they stand for is computed with in float64, and quantised again. Compiled without
+// Arithmetic on quantised numbers: their meanings are computed with in float64, and quantised again. Compiled without
 // fused multiply-adds, so that all processors round alike.
 #include "runtime/loops/raw/loops.h"
 

@@ -45,7 +45,7 @@ inline double SumOfBlock(const float* x, size_t first, size_t count, Of of) {
   return SumOfLanes((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
-// The same of all elements; of_few is given what is left at the end, with zeros behind.
+// Reduces all elements; of_few gets the rest at the end, with zeros behind.
 template <typename Of, typename OfFew>
 [[gnu::flatten]] double SumOf(const float* x, size_t count, Of of, OfFew of_few) {
   double sum = 0;
@@ -132,7 +132,7 @@ void AddScaled(const float* x, float factor, float* sums, size_t count) {
 
 // ---- extremes -----------------------------------------------------------------------------------------------------
 
-// What comes twice does not change an extreme: the last register may hold elements of the one before it.
+// An element that comes twice does not change an extreme, so the last register may overlap the one before it.
 inline float MaxOfTwo(float a, float b) { return a > b || a != a ? a : b; }
 inline float MinOfTwo(float a, float b) { return a < b || a != a ? a : b; }
 
