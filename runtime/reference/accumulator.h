@@ -1,4 +1,5 @@
-// Tensors in the types that products are summed in: float64 for every type of floats, uint64 for every type of integers.
+// Tensors in the types that products are summed in: float64 for every type of floats, uint64 for every type of
+// integers.
 //
 //   AMP_ASSIGN_OR_RETURN(const Tensor wide, ToAccumulator(x));          // float16[2,3] -> float64[2,3]
 //   AMP_ASSIGN_OR_RETURN(const Tensor y, FromAccumulator(sum, x.dtype()));  // rounds once

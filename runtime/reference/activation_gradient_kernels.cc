@@ -1,5 +1,5 @@
-// Gradients of activations, of Softmax, of Dropout and of Div, as ONNX Runtime's training graphs have them: of what comes
-// back, and of the activation's input or output, whichever its gradient is made of.
+// Gradients of activations, Softmax, Dropout and Div, as ONNX Runtime's training graphs have them. Inputs are the
+// gradient of the output, and the activation's input or output, whichever its gradient needs.
 //
 //   dx = com.microsoft.ReluGrad (dy, x)   dx = com.microsoft.TanhGrad (dy, y)   dx = com.microsoft.SoftmaxGrad (dy, y)
 #include <cmath>
@@ -40,7 +40,8 @@ absl::Status Mapped(KernelContext& context) {
   return MapPair(context, kFunction);
 }
 
-// ---- activations ------------------------------------------------------------------------------------------------------
+// ---- activations
+// ------------------------------------------------------------------------------------------------------
 
 double ReluSlope(double dy, double x) { return x > 0 ? dy : 0; }
 double SigmoidSlope(double dy, double y) { return dy * y * (1 - y); }
@@ -51,7 +52,7 @@ double GeluSlope(double dy, double x) {
   return dy * (0.5 * std::erfc(-x / std::numbers::sqrt2) + x * density);
 }
 
-// Of the form with tanh.
+// The slope of the form with tanh, times dy.
 double FastGeluSlope(double dy, double x) {
   constexpr double kCubic = 0.044715;
   const double factor = std::sqrt(2 / std::numbers::pi), t = std::tanh(factor * (x + kCubic * x * x * x));
@@ -71,7 +72,7 @@ absl::Status LeakyReluGrad(KernelContext& context) {
   return MapPair(context, [alpha](double dy, double y) { return y > 0 ? dy : alpha * dy; });
 }
 
-// Of x + bias, a bias along the last axis.
+// The gradient of an activation of x + bias, with a bias along the last axis.
 template <auto kSlope>
 absl::Status BiasedGrad(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(std::vector<double> gradient, ReadFloats(context, 0));
@@ -86,7 +87,8 @@ absl::Status BiasedGrad(KernelContext& context) {
   return WriteGradient(context, gradient);
 }
 
-// ---- Softmax ----------------------------------------------------------------------------------------------------------
+// ---- Softmax
+// ----------------------------------------------------------------------------------------------------------
 
 enum class Of { kSoftmax, kLogSoftmax };
 // Before opset 13 a Softmax is one of all axes from `axis` on.
@@ -115,7 +117,8 @@ absl::Status SoftmaxGrad(KernelContext& context) {
   return WriteGradient(context, gradient);
 }
 
-// ---- Dropout ----------------------------------------------------------------------------------------------------------
+// ---- Dropout
+// ----------------------------------------------------------------------------------------------------------
 
 // Inputs: dy, the mask, the ratio, whether it trains.
 absl::Status DropoutGrad(KernelContext& context) {
@@ -137,7 +140,8 @@ absl::Status DropoutGrad(KernelContext& context) {
   return WriteGradient(context, gradient);
 }
 
-// ---- Div --------------------------------------------------------------------------------------------------------------
+// ---- Div
+// --------------------------------------------------------------------------------------------------------------
 
 // Output `port`: `products`, which have the shape `dims`, summed up to the shape of an operand that was repeated.
 absl::Status WriteSums(KernelContext& context, size_t port, const Tensor& operand, const Dims& dims,

@@ -77,7 +77,7 @@ absl::Status Div(KernelContext& context) {
   return CheckDivisor(by_zero);
 }
 
-// What is left of a where the quotient is cut towards zero; it has the sign of a.
+// The remainder for a quotient that is cut towards zero; it has the sign of a.
 double Remainder(double a, double b) { return std::fmod(a, b); }
 template <typename T>
 requires std::is_integral_v<T> T Remainder(T a, T b) {
@@ -87,7 +87,7 @@ requires std::is_integral_v<T> T Remainder(T a, T b) {
   return static_cast<T>(a % b);
 }
 
-// What is left of a where the quotient is cut downwards; it has the sign of b, zeros included.
+// The remainder for a quotient that is rounded down; it has the sign of b, zeros included.
 template <typename T>
 T Modulo(T a, T b) {
   const T remainder = Remainder(a, b);

@@ -1,5 +1,5 @@
-// Heads of attention, on float64 tensors: split from the last axis and joined to it again, and keys and values of earlier
-// steps ahead of those of this one.
+// Heads of attention, on float64 tensors: splits them from the last axis, joins them to it again, and puts keys and
+// values of earlier steps ahead of those of this one.
 #ifndef AMP_RUNTIME_REFERENCE_ATTENTION_HEADS_H_
 #define AMP_RUNTIME_REFERENCE_ATTENTION_HEADS_H_
 

@@ -187,7 +187,7 @@ absl::Status Cast(KernelContext& context) {
 
 absl::Status CastLike(KernelContext& context) { return CastTo(context, context.Input(1).dtype()); }
 
-// Of tensors, sequences, maps and empty optionals alike.
+// Identity of tensors, sequences, maps and empty optionals alike.
 absl::Status Identity(KernelContext& context) {
   context.SetOutput(0, context.InputDatum(0));
   return absl::OkStatus();

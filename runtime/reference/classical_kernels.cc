@@ -49,7 +49,7 @@ absl::Status Scaler(KernelContext& context) {
   return WriteOutput(context, 0, DType::kFloat32, x.dims(), values);
 }
 
-// What a row is divided by.
+// Returns the divisor of a row.
 double Divisor(absl::string_view norm, absl::Span<const double> row) {
   double divisor = norm == "MAX" ? row[0] : 0;
   for (const double x : row) {

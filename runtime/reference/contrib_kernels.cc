@@ -1,4 +1,4 @@
-// com.microsoft's operators on plain numbers: Gelu in several forms, and products with what ONNX Runtime fuses into them.
+// com.microsoft's operators on plain numbers: Gelu in several forms, and products with the operators fused into them.
 #include <algorithm>
 #include <functional>
 #include <numeric>

@@ -110,8 +110,8 @@ absl::Status Loop(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// What element `i` of a SequenceMap is computed from: of a sequence its element, else the tensor. REQUIRES: input 0 is a
-// sequence.
+// Returns the input from which element `i` of a SequenceMap is computed: the element of a sequence, else the tensor.
+// REQUIRES: input 0 is a sequence.
 absl::StatusOr<Datum> MappedInput(const KernelContext& context, size_t port, size_t i) {
   const Sequence* sequence = context.InputDatum(port).sequence();
   if (sequence == nullptr) return context.InputDatum(port);

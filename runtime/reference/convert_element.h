@@ -43,9 +43,9 @@ WideType<T> Widen(T x) {
   }
 }
 
-// Towards zero. What becomes of numbers that do not fit is left open by ONNX. Here it is what x86 makes of them: NaN and
-// numbers that fit no int32 (for types up to 16 bits and int32) or no int64 (else) become the least of those, of which
-// the lowest bits are taken.
+// Converts towards zero. ONNX leaves open what becomes of numbers that do not fit. Here they become what x86 makes of
+// them: NaN and numbers that fit no int32 (for types up to 16 bits and int32) or no int64 (else) become the least of
+// those, of which the lowest bits are taken.
 template <typename T>
 T TruncateTo(double x) {
   constexpr double kTwoTo63 = 9223372036854775808.0;

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kColumnElements = size_t{1} << 18;  // 2 MB
 constexpr size_t kLeastColumns = 4;
 
-// What both directions count in; for the transposed one the "image" is the output, and positions are the input's.
+// The sizes for both directions. For the transposed one the "image" is the output, and positions are the input's.
 struct Sizes {
   size_t batch, groups, channels, filters;  // the latter two: in a group, of the image and beside the columns
   size_t image, taps, positions;

@@ -17,8 +17,8 @@ absl::StatusOr<Tensor> Convolve(const Node& node, const Tensor& x, const Tensor&
 // x [N, C, ...] and w [C, M / group, ...] give [N, M, ...], with the attributes of ConvTranspose.
 absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, const Tensor& w);
 
-// What both of these give for their weights: x [N, C, ...] and g [N, M, ...], a convolution's result, give
-// [M, C / group, kernel_shape...], with the attributes of Conv, `kernel_shape` among them.
+// Returns the gradient of the weights of both: for x [N, C, ...] and g [N, M, ...], of the shape of the convolution's
+// result, [M, C / group, kernel_shape...], with the attributes of Conv, `kernel_shape` among them.
 absl::StatusOr<Tensor> ConvolveForWeights(const Node& node, const Tensor& x, const Tensor& g);
 
 // y [N, M, ...] += bias [M]. Errors: another shape.

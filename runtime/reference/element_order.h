@@ -9,7 +9,7 @@
 
 namespace amp {
 
-// Of what Load gives, of complex numbers and of strings: a strict weak order.
+// A strict weak order of the values that Load returns, of complex numbers and of strings.
 template <typename T>
 bool ComesBefore(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {

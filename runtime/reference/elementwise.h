@@ -1,4 +1,4 @@
-// What kernels share that work element by element: operands that broadcast, and numbers of any type as float64.
+// The common part of element-wise kernels: operands that broadcast, and numbers of any type as float64.
 //
 //   AMP_ASSIGN_OR_RETURN(const Broadcast broadcast, BroadcastPair(context));
 //   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, a.dtype(), broadcast.dims));
@@ -54,10 +54,10 @@ absl::Status MapEach(KernelContext& context, Function of) {
 
 // Output 0 = of(input 0), element by element, in float64: of float16, bfloat16, float32 and float64.
 absl::Status MapFloats(KernelContext& context, absl::FunctionRef<double(double)> of);
-// The same of integers too, whose results are truncated.
+// Maps integers too, whose results are truncated.
 absl::Status MapNumbers(KernelContext& context, absl::FunctionRef<double(double)> of);
 
-// The same as a kernel, of a function without parameters.
+// A kernel that maps by a function without parameters.
 template <auto kFunction>
 absl::Status Mapped(KernelContext& context) {
   return MapFloats(context, kFunction);

@@ -31,7 +31,7 @@ absl::StatusOr<Tensor> ReadList(const KernelContext& context, absl::string_view 
   return ModelError("expected ", prefix, "_strings, _int64s, _floats or _tensor, found none");
 }
 
-// What stands for values that are not in the list.
+// Reads the default for values that are not in the list.
 absl::StatusOr<Tensor> ReadDefault(const KernelContext& context, DType dtype) {
   const Node& node = context.node();
   AMP_ASSIGN_OR_RETURN(std::optional<Tensor> stated, ReadTensorAttribute(context, "default_tensor"));

@@ -17,9 +17,9 @@
 
 namespace amp {
 
-// Of an input of float16, bfloat16, float32 or float64. Errors: another type.
+// Reads an input of float16, bfloat16, float32 or float64. Errors: another type.
 absl::StatusOr<std::vector<double>> ReadFloats(const KernelContext& context, size_t port);
-// The same of one that must have `count` elements.
+// Reads an input that must have `count` elements.
 absl::StatusOr<std::vector<double>> ReadFloats(const KernelContext& context, size_t port, size_t count);
 
 // Makes output `port` and rounds the values into it. Errors: those of Tensor::Create; a type that is no float.

@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<uint32_t>> ReadBranches(const KernelContext& context,
   return nodes;
 }
 
-// Of the older operators: a node is known by its tree and its number there.
+// The key of a node in the older operators: its tree and its number there.
 using NodeKey = std::pair<int64_t, int64_t>;
 using NodeIndex = absl::flat_hash_map<NodeKey, uint32_t>;
 

@@ -22,7 +22,7 @@ namespace amp {
 // Numbered as TreeEnsemble-5 does.
 enum class Comparison : uint8_t { kLessOrEqual, kLess, kGreaterOrEqual, kGreater, kEqual, kNotEqual, kIsMember };
 
-// What a walk reads: small, so that many are in a cache. There are fewer nodes, features and votes than 2^32.
+// A node as a walk reads it: small, so that many fit a cache. There are fewer nodes, features and votes than 2^32.
 struct TreeNode {
   double threshold = 0;
   uint32_t feature = 0;
@@ -53,9 +53,9 @@ absl::StatusOr<Forest> ReadTreeEnsemble(const KernelContext& context);
 // The older operators: votes are in attributes that begin with `prefix`, "class" or "target".
 absl::StatusOr<Forest> ReadOldTreeEnsemble(const KernelContext& context, absl::string_view prefix, size_t targets);
 
-// What all trees say of the samples [first, end), one row of targets after the other; 0 for targets that got no vote. All
-// of them go down one tree before the next, so that it is in a cache. Errors: fewer features than the forest asks for; a
-// tree that leads back to itself.
+// Returns the votes of all trees for the samples [first, end), one row of targets after the other; 0 for targets
+// without a vote. All samples go down one tree before the next, so that the tree is in a cache. Errors: fewer features
+// than the forest asks for; a tree that leads back to itself.
 absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, const Samples& samples, size_t first, size_t end,
                                              Aggregation aggregation);
 

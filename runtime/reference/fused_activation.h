@@ -12,8 +12,8 @@ namespace amp {
 
 using Activation = std::function<double(double)>;
 
-// "" does nothing. `parameters`: alpha and beta, or for Clip the bounds; those that are missing have the defaults of the
-// operator of that name. Errors: a name that is not known.
+// Finds the activation of this name; "" does nothing. `parameters`: alpha and beta, or for Clip the bounds; missing
+// ones have the defaults of the operator of that name. Errors: an unknown name.
 absl::StatusOr<Activation> FindActivation(absl::string_view name, absl::Span<const float> parameters);
 
 double SigmoidOf(double x);

@@ -1,9 +1,9 @@
 // com.microsoft's attention, as ONNX Runtime's tools fuse it: Attention has the projections of all heads in one matrix,
 // MultiHeadAttention comes behind them. Without packed operands, rotations, and buffers that past and present share.
 //
-// Where ONNX Runtime's words leave it open, this follows its CPU provider: what a mask bars gets mask_filter_value added
-// to its score, so that a row that bars everything is not NaN; what lies ahead of a query gets the lowest float instead;
-// and the causal rule leaves the last query alone.
+// If ONNX Runtime's documentation leaves it open, this follows its CPU provider. Scores that a mask bars get
+// mask_filter_value added, so that a row that bars everything is not NaN. Keys ahead of a query get the lowest float
+// instead. The causal rule leaves the last query alone.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -68,7 +68,7 @@ absl::StatusOr<Allows> ReadMask(const KernelContext& context, size_t port, const
   });
 }
 
-// What masks add to scores [B, N, S, T], as [B, 1, S, T].
+// Returns the addends of masks to scores [B, N, S, T], as [B, 1, S, T].
 absl::StatusOr<Tensor> AddedByMasks(const KernelContext& context, size_t port, const Dims& scores, int64_t past) {
   const double barred = GetFloat(context.node(), "mask_filter_value", -10000.0f);
   const bool is_causal = GetInt(context.node(), "unidirectional", 0) != 0;
@@ -125,7 +125,8 @@ absl::Status CheckNothingFrom(const KernelContext& context, size_t port) {
   return absl::OkStatus();
 }
 
-// ---- Attention --------------------------------------------------------------------------------------------------------
+// ---- Attention
+// --------------------------------------------------------------------------------------------------------
 
 // The widths of q, k and v, which are columns beside each other.
 absl::StatusOr<std::vector<int64_t>> Widths(const KernelContext& context, int64_t columns) {
@@ -213,10 +214,11 @@ absl::Status Attention(KernelContext& context) {
   return Attend(context, operands, kMask, kNoScores);
 }
 
-// ---- MultiHeadAttention -----------------------------------------------------------------------------------------------
+// ---- MultiHeadAttention
+// -----------------------------------------------------------------------------------------------
 
-// Input `port` of query, key and value, with its part of the bias, which begins at `first`; a key or value of rank 4 has
-// heads already, and no bias.
+// Returns input `port` of query, key and value, with its part of the bias, which begins at `first`. A key or value of
+// rank 4 has heads already, and no bias.
 absl::StatusOr<Tensor> Operand(const KernelContext& context, size_t port, size_t bias_port, int64_t& first) {
   if (!context.HasInput(port))
     return NoKernelError(absl::StrCat("expected key and value, found packed operands: no kernel for them"));

@@ -1,7 +1,8 @@
 // Gradients that are functions of domain ai.amp, whose bodies in passes/train say what they mean. Attribute `to` is the
 // type that they are computed in, and that of those of weights and norms.
 //
-//   dw = ai.amp.ConvWeightGradient (x, g)   dw = ai.amp.MatrixWeightGradient (a, b)   dx = ai.amp.MaxPoolGradient (x, g)
+//   dw = ai.amp.ConvWeightGradient (x, g)     dw = ai.amp.MatrixWeightGradient (a, b)
+//   dx = ai.amp.MaxPoolGradient (x, g)
 //   dx, dscale = ai.amp.LayerNormalizationGradient (x, scale, g)
 #include <algorithm>
 #include <cmath>
@@ -55,8 +56,8 @@ absl::Status GatherGradient(KernelContext& context) {
   return RoundToOutput(context, gradient, GradientType(context));
 }
 
-// Which element of an image a window's largest is, of equal ones the first, as MaxPool says it; nothing but padding: the
-// image's first.
+// Returns the element of an image that is the largest of a window, the first of equal ones, as in MaxPool; the image's
+// first for a window of padding alone.
 size_t LargestOf(absl::Span<const double> image, absl::Span<const int64_t> places) {
   size_t largest = places.empty() ? 0 : static_cast<size_t>(places[0]);
   for (const int64_t candidate : places) {
@@ -89,7 +90,7 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return RoundToOutput(context, gradient, context.Input(0).dtype());
 }
 
-// Of g, what each of its results is divided by, and the shape of dx.
+// The gradient of an average pool, from g, the divisor of each of its elements, and the shape of dx.
 absl::Status AveragePoolGradient(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor share, ToFloat64(context.Input(1)));
@@ -125,7 +126,8 @@ absl::Status AveragePoolGradient(KernelContext& context) {
   return RoundToOutput(context, gradient, context.Input(0).dtype());
 }
 
-// ---- norms ------------------------------------------------------------------------------------------------------------
+// ---- norms
+// ------------------------------------------------------------------------------------------------------------
 
 enum class Centre { kMean, kZero };
 

@@ -1,11 +1,11 @@
 // com.microsoft's GroupQueryAttention, as genai's builder writes it: several heads of q share one of k and v, keys and
 // values of earlier steps are in buffers, and rotary embedding may be inside.
 //
-//   past [B, Nkv, P, E]; seqlens_k[b] + 1 = T(b) tokens so far, of which S are new; total_sequence_length = the largest T
+//   past [B, Nkv, P, E]; seqlens_k[b] + 1 = T(b) tokens so far, S of them new; total_sequence_length = the largest T
 //   present [B, Nkv, max(P, total), E] = T(b) - S rows of the past, the S new ones, zeros
 //
-// A first prompt (S = total) ignores what is in the past. A query at place s attends to the first T(b) - S + s + 1 keys,
-// or the last local_window_size of those, as far as T(b) goes. Soft capping comes before the attention bias. Not covered, and
+// A first prompt (S = total) ignores the past. Query s attends to the first T(b) - S + s + 1 keys, or the last
+// local_window_size of those, as far as T(b) goes. Soft capping comes before the attention bias. Not covered, and
 // refused: caches of 8 bits, window-sized caches, norms of q and k, keys that are all in the past.
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ struct Operands {
   Tensor q, k, v;  // [B, N, S, E], [B, Nkv, S, E] twice, of this step alone
 };
 
-// What the lengths say. REQUIRES of all: a sample of the batch.
+// A step by the lengths. REQUIRES of all functions: a sample of the batch.
 struct Step {
   int64_t queries = 0, total = 0;
   bool is_first = false;
@@ -206,7 +206,7 @@ void SoftmaxRowWithSink(absl::Span<double> row, double sink) {
   for (double& x : row) x /= sum;
 }
 
-// What makes probabilities of scores.
+// The rule that turns scores into probabilities.
 struct Rule {
   double softcap = 0;
   int64_t window = -1;
@@ -267,7 +267,7 @@ void AttendRow(const Rule& rule, const Step& step, Dims index, absl::Span<double
   SoftmaxRowWithSink(seen, rule.sinks.empty() ? 0 : rule.sinks[static_cast<size_t>(index[1])]);
 }
 
-// What output 3 shows: scores, or probabilities.
+// The content of output 3: scores, or probabilities.
 enum class Shown { kNothing = 0, kScores = 1, kProbabilities = 2 };
 
 // In place; returns what output 3 shows, [B, N, S, total].

@@ -1,7 +1,7 @@
 // Gradients of convolutions, norms and pools, as ONNX Runtime's training graphs have them.
 //
-//   dx, dw, db = com.microsoft.ConvGrad (dy, x, w)     dx, dscale, dbias = com.microsoft.LayerNormalizationGrad (dy, x,
-//   dx = MaxPoolGrad (dy, indices)                                                             scale, mean, 1 / deviation)
+//   dx, dw, db = com.microsoft.ConvGrad (dy, x, w)     dx = MaxPoolGrad (dy, indices)
+//   dx, dscale, dbias = com.microsoft.LayerNormalizationGrad (dy, x, scale, mean, 1 / deviation)
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -27,7 +27,8 @@ absl::Status SetRounded(KernelContext& context, size_t port, const Tensor& gradi
   return absl::OkStatus();
 }
 
-// ---- convolutions -----------------------------------------------------------------------------------------------------
+// ---- convolutions
+// -----------------------------------------------------------------------------------------------------
 
 struct Convolution {
   Tensor dy, x, w, dx, dw;
@@ -52,7 +53,7 @@ absl::StatusOr<Convolution> ReadConvolution(const KernelContext& context) {
   return c;
 }
 
-// What channel `output` of an image gives back to one of its group's inputs: `places` are those of all taps.
+// Adds the gradient of channel `output` of an image to one of its group's inputs: `places` are those of all taps.
 void GiveBack(Convolution& c, size_t image, size_t output, size_t input, absl::Span<const int64_t> places) {
   const size_t taps = NumTaps(c.window), positions = NumPositions(c.window);
   const auto channels = static_cast<size_t>(c.x.dim(1)), all = static_cast<size_t>(c.w.dim(0));
@@ -96,7 +97,8 @@ absl::Status ConvGrad(KernelContext& context) {
   return SetRounded(context, 2, db, type);
 }
 
-// ---- norms ------------------------------------------------------------------------------------------------------------
+// ---- norms
+// ------------------------------------------------------------------------------------------------------------
 
 // The numbers of [outer, channels, inner]: a layer's norm has its channels last, a batch's has statistics for each.
 struct Norm {
@@ -203,7 +205,8 @@ absl::Status BatchNormalizationGrad(KernelContext& context) {
   return WriteOutput(context, 2, type, context.Input(2).dims(), bias_sums);
 }
 
-// ---- pools ------------------------------------------------------------------------------------------------------------
+// ---- pools
+// ------------------------------------------------------------------------------------------------------------
 
 // Neither pool's gradient has an input that says how large its images were: ONNX Runtime takes that from the shape that
 // the graph states, and so does this.

@@ -131,7 +131,8 @@ absl::Status CheckLikeIds(const Tensor& ids, const Tensor& others) {
   return ModelError("expected the shape of ids ", ids.TypeText(), ", found ", others.TypeText());
 }
 
-// Of each [B, S] its place in S, unless input `port` says otherwise for all batches or each.
+// Returns the position of each token [B, S]: its place in S, unless input `port` states others, for all batches or
+// each.
 absl::StatusOr<std::vector<double>> PositionsOf(const KernelContext& context, size_t port, const Tensor& ids) {
   std::vector<double> stated;
   if (context.HasInput(port)) {

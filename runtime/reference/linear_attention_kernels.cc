@@ -229,7 +229,7 @@ absl::Status CausalConvWithState(KernelContext& context) {
 
 // ---- FlexAttention
 
-// What the body in `attribute` makes of `x`, which it sees as `type`; `x` itself where there is no such body.
+// Returns the result of the body in `attribute` for `x`, which it sees as `type`; `x` itself if there is no such body.
 absl::StatusOr<Tensor> Modify(KernelContext& context, absl::string_view attribute, DType type, const Tensor& x) {
   const GraphId body = context.Body(attribute);
   AMP_ASSIGN_OR_RETURN(Tensor seen, FromAccumulator(x, type));

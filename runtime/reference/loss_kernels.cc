@@ -12,7 +12,7 @@
 namespace amp {
 namespace {
 
-// What every label says: its class and how much it counts. Ignored ones count nothing.
+// A label: its class and its weight. Ignored labels have weight 0.
 struct Label {
   size_t index = 0;
   double weight = 0;
@@ -30,7 +30,7 @@ absl::StatusOr<std::optional<int64_t>> IgnoredLabel(const KernelContext& context
   return std::optional<int64_t>(ignored);
 }
 
-// Of the losses; ONNX Runtime's forms may state another one than that of the scores.
+// Returns the type of the losses; ONNX Runtime's forms may state another one than that of the scores.
 DType LossType(const KernelContext& context) {
   return GetDType(context.node(), "output_type").value_or(context.Input(0).dtype());
 }

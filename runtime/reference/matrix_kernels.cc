@@ -28,7 +28,7 @@ absl::Status Gemm(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Of a matrix of n rows, which elimination with partial pivoting destroys.
+// Returns the determinant of a matrix of n rows, which elimination with partial pivoting destroys.
 double Determinant(absl::Span<double> a, size_t n) {
   double result = 1;
   for (size_t column = 0; column < n; ++column) {

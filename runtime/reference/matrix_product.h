@@ -1,7 +1,7 @@
 // Products of matrices in the types of runtime/reference/accumulator.h, which all matrix work of the reference kernels
 // comes down to: MatMul, Gemm, Einsum, convolutions, attention.
 //
-//   AddMatrixProduct<double>({.a = {a, 3, 1}, .b = {b, 1, 3}, .m = 2, .k = 3, .n = 4}, {y, 4});   // y += a transpose(b)
+//   AddMatrixProduct<double>({.a = {a, 3, 1}, .b = {b, 1, 3}, .m = 2, .k = 3, .n = 4}, {y, 4});  // y += a transpose(b)
 //
 // Every element of the result is a sum over k in order, as in the schoolbook's three loops. What makes it fast enough
 // for whole models is that four columns of b are copied side by side, so that the innermost loop is contiguous.
@@ -23,13 +23,13 @@ struct MatrixView {
   size_t row_stride;
   size_t column_stride = 1;
 
-  // What is below and to the right of an element.
+  // Returns the part of the matrix below and to the right of an element, including it.
   MatrixView At(size_t i, size_t j) const {
     return {data + i * row_stride + j * column_stride, row_stride, column_stride};
   }
 };
 
-// Of a[m, k] and b[k, n].
+// A product of a[m, k] and b[k, n].
 template <typename T>
 struct MatrixOperands {
   MatrixView<const T> a, b;

@@ -1,7 +1,7 @@
 // Gradients of what moves elements, and the operators of ONNX Runtime's training graphs that stand in for Concat, Split
 // and ReduceSum: an element that was read several times gets the sum of what comes back.
 //
-//   dx = com.microsoft.GatherGrad (shape, indices, dy)        dx = com.microsoft.SliceGrad (dy, shape, starts, ends, axes)
+//   dx = com.microsoft.GatherGrad (shape, indices, dy)     dx = com.microsoft.SliceGrad (dy, shape, starts, ends, axes)
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -184,7 +184,7 @@ absl::Status SetAxes(KernelContext& context, size_t port, const std::vector<int6
   return absl::OkStatus();
 }
 
-// Of two shapes that broadcast, the axes along which each operand was repeated, the last one first.
+// Gives, for two shapes that broadcast, the axes along which each operand was repeated, the last one first.
 absl::Status BroadcastGradientArgs(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> a, context.InputInts(0));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> b, context.InputInts(1));

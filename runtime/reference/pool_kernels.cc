@@ -52,7 +52,7 @@ void VisitImageWindows(const Window& window, const Tensor& x, Visit visit) {
   });
 }
 
-// Of a tensor of float64.
+// Pools a tensor of float64.
 absl::StatusOr<Tensor> PoolDoubles(const Tensor& x, const Window& window, const PoolFunction& function) {
   AMP_ASSIGN_OR_RETURN(Tensor result, FilledFloat64(OutputDims(window, x.dim(0), x.dim(1)), 0));
   const auto images = static_cast<size_t>(ElementsBetween(x.dims(), 0, 2));

@@ -1,5 +1,4 @@
-// What ai.onnx.ml's predictors make of scores, and of classes: transforms of scores, and labels that are numbers or
-// strings.
+// The last step of ai.onnx.ml's predictors: transforms of scores, and labels that are numbers or strings.
 #ifndef AMP_RUNTIME_REFERENCE_POST_TRANSFORM_H_
 #define AMP_RUNTIME_REFERENCE_POST_TRANSFORM_H_
 
@@ -20,10 +19,10 @@ enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit }; 
 // By the attribute post_transform, which is a name. Errors: another name.
 absl::StatusOr<PostTransform> ReadPostTransform(const KernelContext& context);
 
-// Of one sample's scores, in place.
+// Transforms one sample's scores in place.
 void ApplyPostTransform(PostTransform transform, absl::Span<double> scores);
 
-// What a model of two classes with a single score means where it states no transform for it.
+// The score of the first class in a model of two classes that has a single score and states no transform.
 enum class SecondClass { kComplement, kOpposite };  // the first class has 1 - score, or -score
 // The scores of both classes. Transforms other than LOGISTIC and PROBIT are about several scores and do nothing here.
 std::vector<double> ScoresOfTwo(double score, PostTransform transform, SecondClass second_class);

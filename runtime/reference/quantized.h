@@ -28,7 +28,7 @@ absl::StatusOr<Tensor> Quantize(const Tensor& x, const Quantization& quantizatio
 
 // As DynamicQuantizeLinear has it: for uint8, over the range of the numbers and 0; the scale is a float32.
 Quantization DynamicQuantization(absl::Span<const double> numbers);
-// What is left of the numbers when they have been quantised so.
+// Rounds numbers to those that such quantised numbers stand for.
 void RoundToQuantized(absl::Span<double> numbers);
 
 // float64 cut to int32 by its low bits, as sums that may overflow 32 bits. REQUIRES: whole numbers below 2^63.

@@ -17,7 +17,7 @@
 namespace amp {
 namespace {
 
-// What input `port` stands for; its scale and zero point are the inputs behind it.
+// Returns the numbers that input `port` stands for; its scale and zero point are the inputs behind it.
 absl::StatusOr<Tensor> DequantizeInput(const KernelContext& context, size_t port) {
   AMP_ASSIGN_OR_RETURN(const Quantization quantization, ReadQuantization(context, port + 1, port + 2));
   return Dequantize(context.Input(port), quantization);

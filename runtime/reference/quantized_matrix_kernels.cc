@@ -2,8 +2,8 @@
 //
 //   QLinearMatMul: y = quantise(sum over k of (a - a_zero) (b - b_zero), times a_scale * b_scale / y_scale)
 //
-// Sums of integers are whole numbers below 2^53, so they are exact in float64. Zero points and scales of a are one, or one for
-// each row; those of b one, or one for each column; those of a filter one, or one for each output channel.
+// Sums of integers are whole numbers below 2^53, so they are exact in float64. There is one zero point and scale of a,
+// or one for each row; of b one, or one for each column; of a filter one, or one for each output channel.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -30,7 +30,7 @@ absl::StatusOr<Tensor> Parameters(const KernelContext& context, size_t port, dou
   return wide;
 }
 
-// What quantised numbers stand for, but for the scale.
+// Returns quantised numbers less their zero points.
 absl::StatusOr<Tensor> Centered(const Tensor& x, const Tensor& zero_points) {
   AMP_ASSIGN_OR_RETURN(const Tensor wide, ToFloat64(x));
   AMP_ASSIGN_OR_RETURN(Tensor result, MapPairs(wide, zero_points, std::minus<double>()));

@@ -1,4 +1,4 @@
-// What a kernel makes of its node's attributes and constants, once for all runs of a session.
+// Values that a kernel reads from its node's attributes and constants, once for all runs of a session.
 //
 //   AMP_ASSIGN_OR_RETURN(const auto forest, ReadOnce<Forest>(context, [&] { return ReadTreeEnsemble(context); }));
 //   AMP_ASSIGN_OR_RETURN(const auto places, ReadOnce<Places>(context, find, context.Input(0).dims()));
@@ -24,7 +24,8 @@ struct WhatWasRead : KernelState {
   std::shared_ptr<const T> value ABSL_GUARDED_BY(mutex);
 };
 
-// What `read` gives, an absl::StatusOr<T>; again where what else it depends on, the key, is another one.
+// Returns the result of `read`, an absl::StatusOr<T>. `read` is called again if the key, on which the result depends,
+// has changed.
 template <typename T, typename Read, typename Key = bool>
 absl::StatusOr<std::shared_ptr<const T>> ReadOnce(KernelContext& context, const Read& read, const Key& key = {}) {
   auto& kept = context.State<WhatWasRead<T, Key>>();

@@ -1,8 +1,8 @@
 // Recurrent layers: RNN, GRU and LSTM of every version, and com.microsoft's LSTM with quantised weights.
 //
-// They differ in one step of one sequence of one direction (RnnStep, GruStep, LstmStep); all else, directions, lengths,
-// layouts and the outputs, is one frame (RunLayer). Sequences of a batch are independent of each other, unless the layer
-// quantises what it multiplies: that has one scale for all of them.
+// The layers differ in one step of one sequence of one direction (RnnStep, GruStep, LstmStep). RunLayer does all else:
+// directions, lengths, layouts and the outputs. Sequences of a batch are independent of each other, unless the layer
+// quantises its operands, which have one scale for all of them.
 #include <algorithm>
 #include <cmath>
 #include <optional>

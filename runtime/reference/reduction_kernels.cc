@@ -133,7 +133,7 @@ struct Min {
   }
 };
 
-// What is computed in float64 for integers too.
+// A reduction that is computed in float64 for integers too.
 template <double (*kOf)(absl::Span<const double>)>
 struct Real {
   static constexpr bool kTakesBool = false;
@@ -151,7 +151,7 @@ double Norm(absl::Span<const double> cell) { return std::sqrt(SumOfSquares::Of(c
 
 double LogSum(absl::Span<const double> cell) { return std::log(Sum::Of(cell)); }
 
-// Of differences from the largest element, so that nothing overflows.
+// Sums the exponentials of differences from the largest element, so that nothing overflows.
 double LogSumExp(absl::Span<const double> cell) {
   const double largest = Max::Of(cell);
   if (!std::isfinite(largest)) return largest;

@@ -1,4 +1,4 @@
-// What a region of an image holds, as a small image of its own: RoiAlign, MaxRoiPool.
+// Regions of an image as small images of their own: RoiAlign, MaxRoiPool.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -106,7 +106,7 @@ absl::Status Resize(KernelContext& context) {
   return Extrapolate(resampling, y);
 }
 
-// Of which there are no weighted sums.
+// Types that have no weighted sums.
 constexpr TypeSet kNoNumbers = {DType::kString, DType::kBool, DType::kComplex64, DType::kComplex128};
 
 constexpr KernelRow kRows[] = {

@@ -69,7 +69,8 @@ absl::Status RotaryEmbedding(KernelContext& context) {
   return Finish(context, std::move(result));
 }
 
-// ---- com.microsoft: input, position_ids, cos_cache, sin_cache ----------------------------------------------------------
+// ---- com.microsoft: input, position_ids, cos_cache, sin_cache
+// ----------------------------------------------------------
 
 // Without a number of heads, a head is as wide as the caches say.
 absl::StatusOr<Tensor> SplitByCache(const KernelContext& context, const Rotation& rotation) {

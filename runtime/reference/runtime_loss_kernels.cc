@@ -1,5 +1,5 @@
-// The gradient of the cross-entropy, as ONNX Runtime's training graphs have it: of log-probabilities [N, C, d1, ...] that
-// the forward operator gave, and labels [N, d1, ...].
+// The gradient of the cross-entropy, as ONNX Runtime's training graphs have it, from the forward operator's
+// log-probabilities [N, C, d1, ...] and labels [N, d1, ...].
 //
 //   d = com.microsoft.SoftmaxCrossEntropyLossGrad (dy, log_probabilities, labels, weights)
 //

@@ -1,5 +1,6 @@
-// What ONNX Runtime's training graphs do with gradients: accumulate, scale, clip, look for what is not finite, and take a
-// step. Where ONNX Runtime writes into an input's buffer, this gives the new value as an output, and leaves inputs alone.
+// The operators of ONNX Runtime's training graphs that accumulate, scale and clip gradients, find values that are not
+// finite, and take a step. ONNX Runtime writes into an input's buffer; here the new value is an output, and inputs stay
+// as they are.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -29,7 +30,8 @@ absl::StatusOr<std::vector<double>> ReadLike(const KernelContext& context, size_
                     context.InputDatum(port).TypeText());
 }
 
-// ---- accumulation -----------------------------------------------------------------------------------------------------
+// ---- accumulation
+// -----------------------------------------------------------------------------------------------------
 
 // Inputs: the sum, a value, whether to add it.
 absl::Status InPlaceAccumulator(KernelContext& context) {
@@ -60,7 +62,8 @@ absl::Status ZeroGradient(KernelContext& context) {
                      std::vector<double>(static_cast<size_t>(old.num_elements()), 0.0));
 }
 
-// ---- scaling and looking for what is not finite -----------------------------------------------------------------------
+// ---- scaling and looking for what is not finite
+// -----------------------------------------------------------------------
 
 // Inputs: a tensor, a number to multiply it by, or to divide it by.
 absl::Status Scale(KernelContext& context) {
@@ -97,7 +100,8 @@ absl::Status ReduceAllL2(KernelContext& context) {
   return WriteOutput(context, 0, DType::kFloat32, {}, {std::sqrt(sum)});
 }
 
-// ---- steps ------------------------------------------------------------------------------------------------------------
+// ---- steps
+// ------------------------------------------------------------------------------------------------------------
 
 using Tensors = std::vector<Tensor>;
 
@@ -159,8 +163,8 @@ absl::Status SgdOptimizerV2(KernelContext& context) {
   return SetTensors(context, 1, weights, 1);
 }
 
-// AdamW in either of two forms: mode 0 decays a weight ahead of the step, as PyTorch does; mode 1 behind it, and divides
-// by a root to which epsilon is added before it is corrected, as Hugging Face's Transformers do.
+// AdamW in either of two forms: mode 0 decays a weight ahead of the step, as PyTorch does; mode 1 behind it, and
+// divides by a root to which epsilon is added before it is corrected, as Hugging Face's Transformers do.
 struct AdamW {
   double rate, alpha, beta, epsilon, decay;
   bool decays_first;
@@ -234,7 +238,8 @@ absl::Status InplaceClipGradNorm(KernelContext& context) {
   return SetTensors(context, 0, gradients, 0);
 }
 
-// ---- order ------------------------------------------------------------------------------------------------------------
+// ---- order
+// ------------------------------------------------------------------------------------------------------------
 
 // True once all inputs are there.
 absl::Status Group(KernelContext& context) {

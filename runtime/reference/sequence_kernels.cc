@@ -141,8 +141,8 @@ absl::StatusOr<std::vector<int64_t>> PartSizes(const KernelContext& context, int
   return ChunkSizes(dim, chunk);
 }
 
-// ONNX's text says that keepdims is ignored where sizes are given. ONNX Runtime drops the axis as well where the size is
-// the scalar 1, and PyTorch's exporter writes `unbind` that way (see ir/graph/split_axis.h).
+// Whether the axis is dropped. ONNX's text says that keepdims is ignored if sizes are given. ONNX Runtime also drops
+// the axis if the size is the scalar 1, and PyTorch's exporter writes `unbind` that way (see ir/graph/split_axis.h).
 absl::StatusOr<bool> DropsAxis(const KernelContext& context) {
   if (GetInt(context.node(), "keepdims", 1) != 0) return false;
   if (!context.HasInput(1)) return true;

@@ -53,7 +53,7 @@ class FourierTransform {
   }
 
  private:
-  // Of n elements that lie `stride` apart. Depth: the number of prime factors.
+  // Transforms n elements that lie `stride` apart. Recursion depth: the number of prime factors.
   void Run(const Complex* in, size_t stride, size_t n, Complex* out) const;
   // Transforms of length p, one for each k below m, whose elements and results lie m apart.
   void RunDirect(size_t p, size_t m, size_t stride, Complex* out) const;
@@ -231,7 +231,7 @@ absl::Status Dft(KernelContext& context) {
   const FourierTransform transform(length, options.inverse);
   for (size_t o = 0; o < outer; ++o) {
     for (size_t i = 0; i < inner; ++i) {
-      // Of a one-sided spectrum half is enough; what else is there is not looked at.
+      // Half of a spectrum is enough for a one-sided transform; the rest is not read.
       const size_t given = options.ToReal() ? std::min(available, length / 2 + 1) : available;
       std::vector<Complex> values = ReadLine(in, {o * available * inner + i, inner}, in_parts, given, length);
       if (options.ToReal()) CompleteSpectrum(values);

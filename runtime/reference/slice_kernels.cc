@@ -77,8 +77,8 @@ absl::Status Slice(KernelContext& context) {
   return GiveRanges(context, ranges);
 }
 
-// Cuts a border of [left, top, right, bottom] off images [N, C, H, W]; with a scale, which is [height, width], only what
-// is left and on top, and what lies beyond that size.
+// Cuts a border of [left, top, right, bottom] off images [N, C, H, W]. With a scale, which is [height, width], only the
+// left and top border is cut, and all that lies beyond that size.
 absl::Status Crop(KernelContext& context) {
   const Tensor& x = context.Input(0);
   const std::optional<std::vector<int64_t>> border = GetInts(context.node(), "border");

@@ -1,4 +1,4 @@
-// What a slice means along one axis: for Slice and its gradient.
+// The range of a slice along one axis, for Slice and its gradient.
 #ifndef AMP_RUNTIME_REFERENCE_SLICE_RANGE_H_
 #define AMP_RUNTIME_REFERENCE_SLICE_RANGE_H_
 
@@ -12,7 +12,8 @@ struct SliceRange {
   int64_t first = 0, count = 0, step = 1;
 };
 
-// What [start : end : step] means along an axis of `dim` elements; -1 is the last one. REQUIRES: step is not 0.
+// Returns the range of [start : end : step] along an axis of `dim` elements; -1 is the last one. REQUIRES: step is not
+// 0.
 inline SliceRange RangeOf(int64_t start, int64_t end, int64_t step, int64_t dim) {
   const int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? dim - 1 : dim;
   start = std::clamp(start < 0 ? start + dim : start, std::min(int64_t{0}, highest), highest);

@@ -67,7 +67,7 @@ struct Groups {
   std::vector<int64_t> group_of;        // per slice
 };
 
-// What ComesBefore compares of an element.
+// The part of an element that ComesBefore compares.
 template <typename T>
 decltype(auto) Comparable(const T& element) {
   if constexpr (kIsSmallFloat<T>) {
@@ -110,7 +110,7 @@ Groups GroupSlices(const Tensor& tensor, const AxisView& view) {
   return groups;
 }
 
-// The same groups in the order of their first slices.
+// Returns the groups in the order of their first slices.
 Groups ByFirst(const Groups& groups) {
   std::vector<size_t> order(groups.firsts.size());
   std::iota(order.begin(), order.end(), size_t{0});

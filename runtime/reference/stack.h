@@ -14,7 +14,7 @@
 
 namespace amp {
 
-// What a body gives again and again.
+// An output of a body that it gives in every iteration.
 struct BodyOutput {
   const Model& model;
   GraphId body;
@@ -29,8 +29,8 @@ absl::StatusOr<Tensor> Stack(const BodyOutput& source, absl::Span<const Tensor> 
 // The elements at one index of an axis: [2,3] of [2,2,3] along axis 1. REQUIRES: the tensor has that axis and index.
 absl::StatusOr<Tensor> SliceAt(const Tensor& whole, size_t axis, int64_t index);
 
-// What the outputs of a body hold: the first `states` of them are the states of the next iteration, the others, which
-// must be tensors, each go to the end of their list of `scans`.
+// Takes the outputs of a body. The first ones become the `states` of the next iteration; each of the others, which must
+// be tensors, goes to the end of its list of `scans`.
 absl::Status TakeOutputs(std::vector<Datum> outputs, absl::Span<Datum> states, absl::Span<std::vector<Tensor>> scans);
 
 }  // namespace amp

@@ -1,6 +1,7 @@
-// SVMRegressor: a sum over support vectors, or, where there are none, a linear model. SVMClassifier: such a sum for every
-// pair of classes, of which each votes for one; probabilities are those that agree best with what pairs say (T.-F. Wu,
-// C.-J. Lin, R. C. Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004, algorithm 2).
+// SVMRegressor: a sum over support vectors, or a linear model if there are none. SVMClassifier: such a sum for every
+// pair of classes, of which each votes for one; probabilities are those that agree best with the pairs' votes (T.-F.
+// Wu, C.-J. Lin, R. C. Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004, algorithm
+// 2).
 //
 // ONNX's words leave open how scores become two and labels follow from them: this follows ONNX Runtime, but for
 // two classes behind PROBIT and for features that are NaN.
@@ -203,7 +204,8 @@ struct PairedClasses {
   // Without probabilities, one score of two classes becomes two, and more classes have one for each pair.
   size_t num_outputs() const { return prob_a.empty() && classes > 2 ? rho.size() : classes; }
 
-  // Of the vectors of `of`, in the pair with `against`, whose row comes one earlier where it is the later class.
+  // Returns the part of the score by the vectors of `of`, in the pair with `against`, whose row comes one earlier if it
+  // is the later class.
   double PartOfScore(absl::Span<const double> similarities, size_t of, size_t against) const {
     const double* row = coefficients.data() + (against < of ? against : against - 1) * similarities.size();
     double sum = 0;

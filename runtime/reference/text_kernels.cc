@@ -38,8 +38,8 @@ absl::Status StringConcat(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// At most `max_splits` times, at every delimiter, or, if that is empty, at every run of white space, where white space at
-// either end does not count.
+// Splits a string at most `max_splits` times, at every delimiter or, if that is empty, at every run of white space;
+// white space at either end does not count.
 class Splitter {
  public:
   Splitter(std::string delimiter, int64_t max_splits) : delimiter_(std::move(delimiter)), max_splits_(max_splits) {}
@@ -141,7 +141,7 @@ class StopWords {
   absl::flat_hash_set<std::string> words_;
 };
 
-// Of [C] or [1, C], without the stop words; one empty string where none is left.
+// Normalises [C] or [1, C] and removes the stop words; gives one empty string if none is left.
 absl::Status StringNormalizer(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const auto in, ReadStrings(context, 0));

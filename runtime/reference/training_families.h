@@ -1,4 +1,4 @@
-// The families of operators that ONNX Runtime trains with, which ONNX does not define; reference_kernels.cc puts them into
+// The families of ONNX Runtime's training operators, which ONNX does not define; reference_kernels.cc puts them into
 // its table.
 #ifndef AMP_RUNTIME_REFERENCE_TRAINING_FAMILIES_H_
 #define AMP_RUNTIME_REFERENCE_TRAINING_FAMILIES_H_

@@ -1,5 +1,5 @@
-// The cross-entropies of training and their gradients, functions of domain ai.amp, whose bodies in passes/train say what
-// they mean: of logits [..., C] and labels [...], or targets [..., C]. A label that is no class gives NaN.
+// The cross-entropies of training and their gradients, functions of domain ai.amp, which their bodies in passes/train
+// define: from logits [..., C] and labels [...], or targets [..., C]. A label that is no class gives NaN.
 #include <algorithm>
 #include <cmath>
 #include <vector>

@@ -35,8 +35,8 @@ struct Predictor {
   Verdict verdict;
 };
 
-// How many go down a tree before the next. In a forest that a cache holds, one is faster: processors guess better where a
-// sample goes that went somewhere else before.
+// Returns the number of samples that go down a tree before the next. In a forest that fits a cache, one is faster:
+// processors predict better where a sample goes that went somewhere else before.
 size_t SamplesAtOnce(const Forest& forest) {
   constexpr size_t kCachedBytes = size_t{1} << 18, kOfLargeForest = 64;
   return forest.nodes.size() * sizeof(TreeNode) > kCachedBytes ? kOfLargeForest : 1;

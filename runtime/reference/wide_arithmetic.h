@@ -1,5 +1,5 @@
-// What elements are added up and multiplied in: floats in float64, complex numbers in two of them, integers modulo 2^64,
-// of which a narrower integer keeps the low bits. A bool is 0 or 1, so that a sum is "or" and a product "and".
+// The types of sums and products: float64 for floats, two of them for complex numbers, integers modulo 2^64, of which a
+// narrower integer keeps the low bits. A bool is 0 or 1, so that a sum is "or" and a product "and".
 #ifndef AMP_RUNTIME_REFERENCE_WIDE_ARITHMETIC_H_
 #define AMP_RUNTIME_REFERENCE_WIDE_ARITHMETIC_H_
 
