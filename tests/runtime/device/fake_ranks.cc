@@ -17,7 +17,8 @@ class DoubleWorld {
   void Fold(int rank, const device::AllReduceArguments& fold) {
     given_[static_cast<size_t>(rank)] = fold;
     Wait();
-    const std::vector<uint8_t> folded = fold.operation == device::AllReduce::kMean ? Mean(fold.count) : Least(fold.count);
+    const std::vector<uint8_t> folded =
+        fold.operation == device::AllReduce::kMean ? Mean(fold.count) : Least(fold.count);
     Wait();  // until all have read
     std::memcpy(fold.values, folded.data(), folded.size());
   }
