@@ -28,9 +28,17 @@ struct MapLoop {
 };
 constexpr MapLoop kMaps[] = {
     {&UnaryLoops::abs, UnaryFunction::kAbs},
+    {&UnaryLoops::acos, UnaryFunction::kAcos},
+    {&UnaryLoops::acosh, UnaryFunction::kAcosh},
+    {&UnaryLoops::asin, UnaryFunction::kAsin},
+    {&UnaryLoops::asinh, UnaryFunction::kAsinh},
+    {&UnaryLoops::atan, UnaryFunction::kAtan},
+    {&UnaryLoops::atanh, UnaryFunction::kAtanh},
     {&UnaryLoops::ceil, UnaryFunction::kCeil},
     {&UnaryLoops::celu, UnaryFunction::kCelu},
     {&UnaryLoops::clip, UnaryFunction::kClip},
+    {&UnaryLoops::cos, UnaryFunction::kCos},
+    {&UnaryLoops::cosh, UnaryFunction::kCosh},
     {&UnaryLoops::cube, UnaryFunction::kCube},
     {&UnaryLoops::elu, UnaryFunction::kElu},
     {&UnaryLoops::erf, UnaryFunction::kErf},
@@ -53,11 +61,14 @@ constexpr MapLoop kMaps[] = {
     {&UnaryLoops::shrink, UnaryFunction::kShrink},
     {&UnaryLoops::sigmoid, UnaryFunction::kSigmoid},
     {&UnaryLoops::sign, UnaryFunction::kSign},
+    {&UnaryLoops::sin, UnaryFunction::kSin},
+    {&UnaryLoops::sinh, UnaryFunction::kSinh},
     {&UnaryLoops::softplus, UnaryFunction::kSoftplus},
     {&UnaryLoops::softsign, UnaryFunction::kSoftsign},
     {&UnaryLoops::sqrt, UnaryFunction::kSqrt},
     {&UnaryLoops::square, UnaryFunction::kSquare},
     {&UnaryLoops::swish, UnaryFunction::kSwish},
+    {&UnaryLoops::tan, UnaryFunction::kTan},
     {&UnaryLoops::tanh, UnaryFunction::kTanh},
     {&UnaryLoops::thresholded_relu, UnaryFunction::kThresholdedRelu},
 };
@@ -70,7 +81,7 @@ constexpr ZipLoop kZips[] = {
     {&BinaryLoops::add, BinaryFunction::kAdd},           {&BinaryLoops::subtract, BinaryFunction::kSubtract},
     {&BinaryLoops::multiply, BinaryFunction::kMultiply}, {&BinaryLoops::divide, BinaryFunction::kDivide},
     {&BinaryLoops::max, BinaryFunction::kMax},           {&BinaryLoops::min, BinaryFunction::kMin},
-    {&BinaryLoops::prelu, BinaryFunction::kPRelu},
+    {&BinaryLoops::power, BinaryFunction::kPower},       {&BinaryLoops::prelu, BinaryFunction::kPRelu},
 };
 
 struct CompareLoops {

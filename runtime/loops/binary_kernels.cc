@@ -279,6 +279,7 @@ constexpr std::array kInTheirLayouts = {
     Row("Div", Zipped<&BinaryLoops::divide>),
     Row("Mul", Zipped<&BinaryLoops::multiply>),
     Row("Sub", Zipped<&BinaryLoops::subtract>),
+    Row("Pow", Zipped<&BinaryLoops::power>),
     Row("PRelu", Zipped<&BinaryLoops::prelu>, WhyNotPRelu),
     Row("Equal", Compared<&BinaryLoops::equal>),
     Row("Greater", Compared<&BinaryLoops::greater>),

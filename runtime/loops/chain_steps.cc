@@ -30,6 +30,7 @@ constexpr PairOperator kPairs[] = {
     {"Max", &BinaryLoops::max, kFoldsAsNumPy},
     {"Min", &BinaryLoops::min, kFoldsAsNumPy},
     {"Mul", &BinaryLoops::multiply},
+    {"Pow", &BinaryLoops::power},
     {"PRelu", &BinaryLoops::prelu},
     {"Sub", &BinaryLoops::subtract},
     {"Sum", &BinaryLoops::add, kFoldsAsNumPy},
@@ -57,6 +58,9 @@ class StepMaker {
     if (is_onnx) {
       if (node_.op_type() == "Cast") return MakeCast();
       if (node_.op_type() == "Where") return MakeChoice();
+      if (node_.op_type() == "Pow") {
+        if (auto power = MakePower()) return power;
+      }
       if (auto pair = MakePair()) return pair;
       if (auto comparison = MakeComparison()) return comparison;
     }
@@ -66,8 +70,7 @@ class StepMaker {
     }
     if (!is_onnx) return std::nullopt;
     if (node_.op_type() == "Gelu") return MakeGelu();
-    if (node_.op_type() == "Clip") return MakeClip();
-    return node_.op_type() == "Pow" ? MakePower() : std::nullopt;
+    return node_.op_type() == "Clip" ? MakeClip() : std::nullopt;
   }
 
  private:
@@ -148,8 +151,10 @@ class StepMaker {
     return Map(&UnaryLoops::clip, bounds);
   }
 
-  // An exponent of a higher rank would be that of the result.
+  // Powers with an exponent that has a loop of its own. An exponent of a higher rank would be that of the result.
   std::optional<NodeStep> MakePower() const {
+    const bool has_types = IsLoopFloat(TypeOf(node_.Input(0))) && HaveType(1, TypeOf(node_.Output(0)));
+    if (!has_types) return std::nullopt;
     const std::optional<double> exponent =
         node_.Input(1) == kNone ? std::nullopt : ScalarConstant(model_, node_.Input(1));
     if (version_ < kBroadcastsAsNumPy || !exponent.has_value()) return std::nullopt;

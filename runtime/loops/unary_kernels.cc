@@ -23,8 +23,16 @@ Refusal WhyNotFloat(const KernelContext& context) {
 
 constexpr ElementFunction kFunctions[] = {
     {"Abs", &UnaryLoops::abs},
+    {"Acos", &UnaryLoops::acos},
+    {"Acosh", &UnaryLoops::acosh},
+    {"Asin", &UnaryLoops::asin},
+    {"Asinh", &UnaryLoops::asinh},
+    {"Atan", &UnaryLoops::atan},
+    {"Atanh", &UnaryLoops::atanh},
     {"Ceil", &UnaryLoops::ceil},
     {"Celu", &UnaryLoops::celu},
+    {"Cos", &UnaryLoops::cos},
+    {"Cosh", &UnaryLoops::cosh},
     {"Elu", &UnaryLoops::elu},
     {"Erf", &UnaryLoops::erf},
     {"Exp", &UnaryLoops::exp},
@@ -42,10 +50,13 @@ constexpr ElementFunction kFunctions[] = {
     {"Shrink", &UnaryLoops::shrink},
     {"Sigmoid", &UnaryLoops::sigmoid},
     {"Sign", &UnaryLoops::sign},
+    {"Sin", &UnaryLoops::sin},
+    {"Sinh", &UnaryLoops::sinh},
     {"Softplus", &UnaryLoops::softplus},
     {"Softsign", &UnaryLoops::softsign},
     {"Sqrt", &UnaryLoops::sqrt},
     {"Swish", &UnaryLoops::swish},
+    {"Tan", &UnaryLoops::tan},
     {"Tanh", &UnaryLoops::tanh},
     {"ThresholdedRelu", &UnaryLoops::thresholded_relu},
     {"QuickGelu", &UnaryLoops::swish, "com.microsoft"},
@@ -109,7 +120,7 @@ constexpr Power kPowers[] = {
     {-1, &UnaryLoops::reciprocal},
 };
 
-// Null where there is none.
+// Null where there is none: BinaryLoops::power takes any exponent.
 UnaryLoop UnaryLoops::*LoopOfPower(const KernelContext& context) {
   if (context.Input(1).num_elements() != 1) return nullptr;
   const absl::StatusOr<double> exponent = context.InputNumber(1);

@@ -1,6 +1,7 @@
 // Functions of two elements.
 #include "runtime/loops/raw/lanes.h"
 #include "runtime/loops/raw/loops.h"
+#include "runtime/loops/raw/power.h"
 
 namespace amp::AMP_LOOPS_ISA {
 
@@ -87,6 +88,7 @@ const BinaryLoops kBinary = {
     .divide = FormsOf<Over>(),
     .max = FormsOf<Max>(),
     .min = FormsOf<Min>(),
+    .power = FormsOf<Power>(),
     .prelu = FormsOf<PRelu>(),
     .equal = ComparisonsOf<Equal>(),
     .greater = ComparisonsOf<Greater>(),

@@ -27,6 +27,9 @@ using Floats = float __attribute__((vector_size(4 * kLanes)));
 using Ints = int32_t __attribute__((vector_size(4 * kLanes)));
 using Words = uint32_t __attribute__((vector_size(4 * kLanes)));
 using Halves = uint16_t __attribute__((vector_size(2 * kLanes)));
+// A register of these holds half as many.
+using Doubles = double __attribute__((vector_size(4 * kLanes)));
+using LongWords = uint64_t __attribute__((vector_size(4 * kLanes)));
 
 template <typename To, typename From>
 inline To Bits(From from) {
@@ -96,6 +99,34 @@ inline Floats Ceil(Floats x) {
   return WithSignOf(x, rounded < x ? rounded + 1 : rounded);
 }
 #endif
+
+// Whether a comparison holds in all lanes.
+inline bool AllOf(Ints lanes) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask(Bits<__m512i>(lanes), Bits<__m512i>(lanes)) == kAllLanes;
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps(Bits<Floats>(lanes)) == 0xff;
+#else
+  Ints all = lanes;
+  for (size_t i = 1; i < kLanes; ++i) all[0] &= all[i];
+  return all[0] != 0;
+#endif
+}
+
+// of(a, b) in float64, rounded to float32.
+template <typename Of>
+inline Floats ZipDoubles(Floats a, Floats b, Of of) {
+  using HalfOfFloats = float __attribute__((vector_size(2 * kLanes)));
+  struct Two {
+    HalfOfFloats first, second;
+  };
+  const Two x = Bits<Two>(a), z = Bits<Two>(b);
+  const auto in_doubles = [&of](HalfOfFloats v, HalfOfFloats w) {
+    return __builtin_convertvector(of(__builtin_convertvector(v, Doubles), __builtin_convertvector(w, Doubles)),
+                                   HalfOfFloats);
+  };
+  return Bits<Floats>(Two{in_doubles(x.first, z.first), in_doubles(x.second, z.second)});
+}
 
 // y = of(x), where there is at least a register full. The last elements are done together with some that come before
 // them, whose old values are read in time.

@@ -51,6 +51,7 @@ struct UnaryParameters {
 using UnaryLoop = void (*)(const float* x, float* y, size_t count, UnaryParameters parameters);
 struct UnaryLoops {
   UnaryLoop abs, ceil, clip /* a ≤ x ≤ b */, exp, erf, floor, log, negate, reciprocal, round, sign, sqrt;
+  UnaryLoop acos, acosh, asin, asinh, atan, atanh, cos, cosh, sin, sinh, tan;
   UnaryLoop power_half, power_minus_half, square, cube;
   UnaryLoop celu, elu, gelu, gelu_tanh, hard_sigmoid, hard_swish, leaky_relu, mish, relu, selu, shrink, sigmoid,
       softplus, softsign, swish, tanh, thresholded_relu;  // parameters in the order of the schema's attributes
@@ -66,7 +67,7 @@ struct BinaryForms {
 using BinaryLoop = BinaryForms<float>;
 using CompareLoop = BinaryForms<uint8_t>;  // 0 and 1
 struct BinaryLoops {
-  BinaryLoop add, subtract, multiply, divide, max, min, prelu /* a < 0 ? a * b : a */;
+  BinaryLoop add, subtract, multiply, divide, max, min, power, prelu /* a < 0 ? a * b : a */;
   CompareLoop equal, greater, greater_or_equal, less, less_or_equal;
 };
 

@@ -2,6 +2,7 @@
 #include "runtime/loops/raw/functions.h"
 #include "runtime/loops/raw/lanes.h"
 #include "runtime/loops/raw/loops.h"
+#include "runtime/loops/raw/trigonometry.h"
 
 namespace amp::AMP_LOOPS_ISA {
 
@@ -82,6 +83,17 @@ const UnaryLoops kUnary = {
     .round = Simple<RoundToEven>,
     .sign = Simple<Sign>,
     .sqrt = Simple<Sqrt>,
+    .acos = Simple<Acos>,
+    .acosh = Simple<Acosh>,
+    .asin = Simple<Asin>,
+    .asinh = Simple<Asinh>,
+    .atan = Simple<Atan>,
+    .atanh = Simple<Atanh>,
+    .cos = Simple<Cos>,
+    .cosh = Simple<Cosh>,
+    .sin = Simple<Sin>,
+    .sinh = Simple<Sinh>,
+    .tan = Simple<Tan>,
     .power_half = Simple<PowerHalf>,
     .power_minus_half = Simple<PowerMinusHalf>,
     .square = Simple<Square>,

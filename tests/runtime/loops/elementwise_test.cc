@@ -7,9 +7,17 @@ namespace {
 
 TEST_CASE("functions of one element, on special numbers and all lengths of the last register") {
   for (const std::string op : {"Abs",
+                               "Acos",
+                               "Acosh",
+                               "Asin",
+                               "Asinh",
+                               "Atan",
+                               "Atanh",
                                "Ceil",
                                "Celu",
                                "Celu<alpha = 0.5>",
+                               "Cos",
+                               "Cosh",
                                "Elu",
                                "Elu<alpha = 2.0>",
                                "Erf",
@@ -30,9 +38,12 @@ TEST_CASE("functions of one element, on special numbers and all lengths of the l
                                "Shrink<bias = 0.5, lambd = 1.0>",
                                "Sigmoid",
                                "Sign",
+                               "Sin",
+                               "Sinh",
                                "Softplus",
                                "Softsign",
                                "Sqrt",
+                               "Tan",
                                "Tanh",
                                "ThresholdedRelu",
                                "Clip",
@@ -75,8 +86,18 @@ TEST_CASE("powers with few exponents") {
     const Tensor x = RandomTensor(DType::kFloat32, {3, 41}, Values::kWithSpecial);
     CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, Tensor::Scalar(exponent)}}) == "");
   }
+}
+
+TEST_CASE("powers with any exponent") {
+  for (const DType dtype : kLoopFloats) {
+    const Tensor x = RandomTensor(dtype, {3, 41}, Values::kWithSpecial);
+    for (const Dims& dims : {Dims{}, Dims{41}, Dims{3, 1}, Dims{3, 41}, Dims{2, 3, 41}}) {
+      CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, RandomTensor(dtype, dims)}}) == "");
+    }
+  }
   const Tensor x = RandomTensor(DType::kFloat32, {9}, Values::kPositive);
-  CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, Tensor::Scalar(0.25f)}, .family = "reference"}) == "");
+  CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, Tensor::Scalar(0.25f)}}) == "");
+  CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, Tensor::Scalar(int64_t{5})}, .family = "reference"}) == "");
 }
 
 TEST_CASE("Dropout that drops nothing") {
