@@ -1,6 +1,8 @@
 #include "runtime/random_inputs.h"
 
 #include <algorithm>
+#include <boost/random/normal_distribution.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -234,11 +236,11 @@ class InputMaker {
     const int64_t count = given->num_elements();
     const bool is_float = VisitFloats(given->dtype(), [](auto) {});
     if (is_float && !IsMask(input)) {
-      std::normal_distribution<double> normal;
+      boost::random::normal_distribution<double> normal;
       for (int64_t i = 0; i < count; ++i) (void)normal(random_);
     } else if (VisitIntegers(given->dtype(), [](auto) {})) {
       const auto [low, high] = RangeOf(input);
-      std::uniform_int_distribution<int64_t> uniform(low, high);
+      boost::random::uniform_int_distribution<int64_t> uniform(low, high);
       for (int64_t i = 0; i < count; ++i) (void)uniform(random_);
     }
   }
@@ -246,13 +248,13 @@ class InputMaker {
   absl::Status Fill(ValueId input, Tensor& tensor) {
     const bool is_float = VisitFloats(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
       const bool is_mask = IsMask(input);
-      std::normal_distribution<double> normal;
+      boost::random::normal_distribution<double> normal;
       for (T& element : tensor.mutable_elements<T>()) element = FromDouble<T>(is_mask ? 1.0 : normal(random_));
     });
     if (is_float) return absl::OkStatus();
     const bool is_integer = VisitIntegers(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
       const auto [low, high] = RangeOf(input);
-      std::uniform_int_distribution<int64_t> uniform(low, high);
+      boost::random::uniform_int_distribution<int64_t> uniform(low, high);
       for (T& element : tensor.mutable_elements<T>()) element = static_cast<T>(uniform(random_));
     });
     if (is_integer) return absl::OkStatus();

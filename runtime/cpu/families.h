@@ -12,6 +12,7 @@ absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
 absl::Span<const KernelRow> LibraryOverlapAddKernels();
 absl::Span<const KernelRow> LibraryConvolutionGradientKernels();
+absl::Span<const KernelRow> LibraryDeformableConvolutionKernels();
 absl::Span<const KernelRow> LibraryEinsumKernels();
 absl::Span<const KernelRow> LibraryIntegerConvolutionKernels();
 absl::Span<const KernelRow> LibraryIntegerMatrixKernels();

@@ -1,9 +1,9 @@
 // Einsum of two operands as a batch of matrix products, by a device's library.
 //
 //   "bhid,bhjd->bhij"     products of batch b h: each a times the transpose of b
-#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
@@ -21,10 +21,10 @@ Refusal WhyNotEinsum(const KernelContext& context) {
   if (a.dtype() != b.dtype()) return "operands of different types";
   if (a.num_elements() == 0 || b.num_elements() == 0) return "no elements";
   if (a.rank() > device::kMaxAxes || b.rank() > device::kMaxAxes) return kTooManyAxes;
-  const std::optional<Contraction> contraction = ReadEquation(context.node());
-  if (!contraction.has_value()) return "no product of matrices";
-  if (contraction->y.size() > device::kMaxAxes) return kTooManyAxes;
-  return DoSizesAgree(*contraction, a, b) ? nullptr : "sizes that differ";
+  const std::vector<Contraction> products = ReadEquation(context.node());
+  if (products.size() != 1) return "no product of matrices";
+  if (products[0].y.size() > device::kMaxAxes) return kTooManyAxes;
+  return DoSizesAgree(products, context) ? nullptr : "sizes that differ";
 }
 
 absl::Status Multiply(KernelContext& context, const Tensor& left, const Tensor& right, const Contraction& form,
@@ -54,7 +54,7 @@ absl::Status Multiply(KernelContext& context, const Tensor& left, const Tensor& 
 }
 
 absl::Status Einsum(KernelContext& context) {
-  const Contraction form = *ReadEquation(context.node());
+  const Contraction form = ReadEquation(context.node())[0];
   const Tensor &a = context.Input(0), &b = context.Input(1);
   AMP_ASSIGN_OR_RETURN(const Tensor left, Ordered(context, a, form.a, form.OrderOfA()));
   AMP_ASSIGN_OR_RETURN(const Tensor right, Ordered(context, b, form.b, form.OrderOfB()));

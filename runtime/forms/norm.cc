@@ -69,4 +69,9 @@ absl::StatusOr<LpNormForm> ReadLpNorm(const KernelContext& context) {
   return form;
 }
 
+absl::StatusOr<std::vector<size_t>> ReadMomentAxes(const KernelContext& context) {
+  const std::vector<int64_t> axes = GetInts(context.node(), "axes").value_or(std::vector<int64_t>{0, 2, 3});
+  return NormalizeAxes(axes, context.Input(0).rank());
+}
+
 }  // namespace amp

@@ -51,6 +51,11 @@ struct LpNormForm {
 // Errors: an axis that the input does not have, another p.
 absl::StatusOr<LpNormForm> ReadLpNorm(const KernelContext& context);
 
+// The axes that MeanVarianceNormalization takes its moments of, in order, and what it adds to the deviation: of equal
+// elements that makes zeros. Errors: axes that the input does not have.
+inline constexpr double kLeastDeviation = 1e-9;
+absl::StatusOr<std::vector<size_t>> ReadMomentAxes(const KernelContext& context);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_FORMS_NORM_H_

@@ -1,9 +1,12 @@
 #include "runtime/kernel/contraction.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <utility>
-#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "ir/base/status.h"
@@ -27,14 +30,18 @@ int64_t SizeOf(const std::string& labels, const std::string& of, const Tensor& x
   return size;
 }
 
-}  // namespace
+// Returns the distinct labels among `candidates` that `labels` has, in the order in which it has them.
+std::string LabelsIn(const std::string& candidates, const std::string& labels) {
+  std::string found;
+  for (const char label : labels) {
+    if (Has(candidates, label) && !Has(found, label)) found += label;
+  }
+  return found;
+}
 
-std::optional<Contraction> ReadEquation(const Node& node) {
-  const std::string dense = absl::StrReplaceAll(GetString(node, "equation", ""), {{" ", ""}});
-  const std::vector<std::string> sides = absl::StrSplit(dense, "->");
-  const std::vector<std::string> terms = absl::StrSplit(sides[0], ',');
-  if (sides.size() != 2 || terms.size() != 2 || Has(dense, '.')) return std::nullopt;
-  Contraction result{.a = terms[0], .b = terms[1], .y = sides[1], .batch = {}, .rows = {}, .columns = {}, .sum = {}};
+// Returns nothing if it is no batch of matrix products.
+std::optional<Contraction> ContractionOf(const std::string& a, const std::string& b, const std::string& y) {
+  Contraction result{.a = a, .b = b, .y = y, .batch = {}, .rows = {}, .columns = {}, .sum = {}};
   if (!AreDistinct(result.a) || !AreDistinct(result.b) || !AreDistinct(result.y)) return std::nullopt;
   for (const char label : result.y) {
     const bool in_a = Has(result.a, label), in_b = Has(result.b, label);
@@ -52,11 +59,36 @@ std::optional<Contraction> ReadEquation(const Node& node) {
   return result;
 }
 
-bool DoSizesAgree(const Contraction& contraction, const Tensor& a, const Tensor& b) {
-  if (contraction.a.size() != a.rank() || contraction.b.size() != b.rank()) return false;
-  for (size_t i = 0; i < contraction.a.size(); ++i) {
-    const size_t at = contraction.b.find(contraction.a[i]);
-    if (at != std::string::npos && b.dim(at) != a.dim(i)) return false;
+}  // namespace
+
+std::vector<Contraction> ReadEquation(const Node& node) {
+  const std::string dense = absl::StrReplaceAll(GetString(node, "equation", ""), {{" ", ""}});
+  const std::vector<std::string> sides = absl::StrSplit(dense, "->");
+  const std::vector<std::string> terms = absl::StrSplit(sides[0], ',');
+  if (sides.size() != 2 || terms.size() < 2 || Has(dense, '.')) return {};
+  std::vector<Contraction> products;
+  std::string joined = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    const std::vector<std::string> later(terms.begin() + static_cast<std::ptrdiff_t>(i) + 1, terms.end());
+    std::string kept = sides[1];
+    if (!later.empty()) kept = LabelsIn(absl::StrCat(kept, absl::StrJoin(later, "")), joined + terms[i]);
+    const std::optional<Contraction> product = ContractionOf(joined, terms[i], kept);
+    if (!product.has_value()) return {};
+    products.push_back(*product);
+    joined = kept;
+  }
+  return products;
+}
+
+bool DoSizesAgree(absl::Span<const Contraction> products, const KernelContext& context) {
+  std::map<char, int64_t> sizes;
+  for (size_t i = 0; i < context.num_inputs(); ++i) {
+    const std::string& labels = i == 0 ? products[0].a : products[i - 1].b;
+    const Tensor& x = context.Input(i);
+    if (labels.size() != x.rank()) return false;
+    for (size_t axis = 0; axis < labels.size(); ++axis) {
+      if (sizes.try_emplace(labels[axis], x.dim(axis)).first->second != x.dim(axis)) return false;
+    }
   }
   return true;
 }

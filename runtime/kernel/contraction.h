@@ -1,14 +1,15 @@
-// Einsum of two operands that is a batch of matrix products, once axes are in order.
+// Einsum as batches of matrix products, once axes are in order; of more than two operands one after another.
 //
 //   "bhid,bhjd->bhij"     batch b h, rows i, columns j, summed over d: each a times the transpose of b
 #ifndef AMP_RUNTIME_KERNEL_CONTRACTION_H_
 #define AMP_RUNTIME_KERNEL_CONTRACTION_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/kernel/kernel.h"
 
 namespace amp {
@@ -23,11 +24,13 @@ struct Contraction {
   std::string OrderOfB() const { return TransposesB() ? b : batch + sum + columns; }
 };
 
-// Nothing where the equation is no such product.
-std::optional<Contraction> ReadEquation(const Node& node);
+// Returns the products that the equation is, one after another: the first of operands 0 and 1, each other one of the
+// result of the one before and the next operand. Empty if one of them is no such product.
+std::vector<Contraction> ReadEquation(const Node& node);
 
-// Labels must agree on their sizes; broadcasting a size of one is the reference's.
-bool DoSizesAgree(const Contraction& contraction, const Tensor& a, const Tensor& b);
+// Whether labels have one size each in all inputs; broadcasting a size of one is the reference's. REQUIRES: the
+// products are those of the node's equation.
+bool DoSizesAgree(absl::Span<const Contraction> products, const KernelContext& context);
 
 struct ContractionSizes {
   int64_t batch, m, k, n;

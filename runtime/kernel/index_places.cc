@@ -9,14 +9,6 @@
 namespace amp {
 namespace {
 
-absl::Status CheckElementDims(absl::Span<const int64_t> data, size_t axis, const Dims& indices) {
-  bool fits = indices.size() == data.size();
-  for (size_t i = 0; fits && i < data.size(); ++i) fits = i == axis || indices[i] <= data[i];
-  if (fits) return absl::OkStatus();
-  return ModelError("expected indices of at most ", DimsText(data), " but for dimension ", axis, ", found ",
-                    DimsText(indices));
-}
-
 absl::Status CheckTupleDims(absl::Span<const int64_t> data, const Dims& indices, int64_t batch_dims) {
   const auto complain = [&] {
     return ModelError("expected tuples of coordinates in ", DimsText(data), " behind ", batch_dims,
@@ -32,6 +24,14 @@ absl::Status CheckTupleDims(absl::Span<const int64_t> data, const Dims& indices,
 
 }  // namespace
 
+absl::Status CheckElementDims(absl::Span<const int64_t> data, size_t axis, absl::Span<const int64_t> indices) {
+  bool fits = indices.size() == data.size();
+  for (size_t i = 0; fits && i < data.size(); ++i) fits = i == axis || indices[i] <= data[i];
+  if (fits) return absl::OkStatus();
+  return ModelError("expected indices of at most ", DimsText(data), " but for dimension ", axis, ", found ",
+                    DimsText(indices));
+}
+
 absl::StatusOr<Places> ElementPlaces(absl::Span<const int64_t> data, int64_t axis, Indices indices) {
   AMP_ASSIGN_OR_RETURN(const size_t along, NormalizeAxis(axis, data.size()));
   AMP_RETURN_IF_ERROR(CheckElementDims(data, along, indices.dims));
@@ -39,10 +39,16 @@ absl::StatusOr<Places> ElementPlaces(absl::Span<const int64_t> data, int64_t axi
   Dims strides = RowStrides(data);
   const auto step = static_cast<size_t>(std::exchange(strides[along], 0));
   Places places;
-  places.firsts.reserve(indices.elements.size());
-  auto index = indices.elements.begin();
-  for (StridedWalk walk(indices.dims, {strides}); !walk.AtEnd(); walk.Next()) {
-    places.firsts.push_back(walk[0] + static_cast<size_t>(*index++) * step);
+  places.firsts.resize(indices.elements.size());
+  if (places.firsts.empty()) return places;
+  // Line by line of the last axis.
+  const auto line = static_cast<size_t>(indices.dims.back()), next = static_cast<size_t>(strides.back());
+  const int64_t* index = indices.elements.data();
+  size_t* place = places.firsts.data();
+  const Dims outer(indices.dims.begin(), indices.dims.end() - 1);
+  strides.pop_back();
+  for (StridedWalk walk(outer, {strides}); !walk.AtEnd(); walk.Next(), index += line, place += line) {
+    for (size_t i = 0; i < line; ++i) place[i] = walk[0] + i * next + static_cast<size_t>(index[i]) * step;
   }
   return places;
 }

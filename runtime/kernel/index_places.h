@@ -30,6 +30,9 @@ struct Indices {
   std::vector<int64_t> elements;
 };
 
+// Errors: indices of another rank than the data, or more of another dimension than `axis` than these have.
+absl::Status CheckElementDims(absl::Span<const int64_t> data, size_t axis, absl::Span<const int64_t> indices);
+
 // Every index replaces its own coordinate along the axis. Errors: another rank, more of another dimension than the data
 // have, an index that is out of range.
 absl::StatusOr<Places> ElementPlaces(absl::Span<const int64_t> data, int64_t axis, Indices indices);

@@ -302,7 +302,8 @@ absl::Status CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_
     const auto in = from.elements<T>();
     T* const out = to.mutable_elements<T>().data();
     ParallelFor(firsts.size(), run, [&](const Share& share) {
-      for (size_t i = share.first; i < share.end; ++i) {
+      for (size_t i = share.first; run == 1 && i < share.end; ++i) out[i] = in[firsts[i]];
+      for (size_t i = share.first; run != 1 && i < share.end; ++i) {
         const auto source = in.subspan(firsts[i], run);
         std::copy(source.begin(), source.end(), out + i * run);
       }

@@ -262,6 +262,46 @@ absl::Status Where(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// ---- logic --------------------------------------------------------------------------------------------------------
+
+Refusal WhyNotLogic(const KernelContext& context) {
+  for (size_t i = 0; i < context.num_inputs(); ++i) {
+    if (context.Input(i).dtype() != DType::kBool) return "no truth values";
+  }
+  return WhyNotInMemory(context, context.num_inputs());
+}
+
+// Chooses by the first operand: of one that is true `a`, else `b`. Null stands for the second operand.
+absl::Status Chosen(KernelContext& context, const uint8_t* a, const uint8_t* b) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kBool);
+  const size_t num_operands = context.num_inputs();
+  AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, num_operands));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, DType::kBool));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  const auto condition = context.Input(0).elements<uint8_t>(),
+             second = context.Input(num_operands - 1).elements<uint8_t>();
+  uint8_t* const out = y->mutable_elements<uint8_t>().data();
+  ForEachRowPart(memory.broadcast, static_cast<size_t>(y->num_elements()),
+                 [&](const RowWalk& row, size_t first, size_t count) {
+                   const size_t last = num_operands - 1;
+                   const uint8_t* const other = second.data() + row.At(last, first);
+                   loops.choose.of_1_byte({.condition = condition.data() + row.At(0, first),
+                                           .a = a == nullptr ? other : a,
+                                           .b = b == nullptr ? other : b,
+                                           .step_condition = row.step(0),
+                                           .step_a = a == nullptr ? row.step(last) : 0,
+                                           .step_b = b == nullptr ? row.step(last) : 0},
+                                          out + row.first() + first, count);
+                 });
+  return absl::OkStatus();
+}
+
+constexpr uint8_t kFalse = 0, kTrue = 1;
+absl::Status And(KernelContext& context) { return Chosen(context, nullptr, &kFalse); }
+absl::Status Or(KernelContext& context) { return Chosen(context, &kTrue, nullptr); }
+absl::Status Not(KernelContext& context) { return Chosen(context, &kFalse, &kTrue); }
+
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal = WhyNotPair,
@@ -291,6 +331,9 @@ constexpr std::array kInTheirLayouts = {
     Row("Min", Folded<&BinaryLoops::min>, WhyNotFold),
     Row("Sum", Folded<&BinaryLoops::add>, WhyNotFold),
     Row("Where", Where, WhyNotWhere),
+    Row("And", And, WhyNotLogic),
+    Row("Or", Or, WhyNotLogic),
+    Row("Not", Not, WhyNotLogic),
     Row("BiasGelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),
     Row("FastGelu", Biased<&UnaryLoops::gelu_tanh>, WhyNotBiased, "com.microsoft"),
     Row("Gelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),

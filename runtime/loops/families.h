@@ -10,7 +10,11 @@ namespace amp {
 absl::Span<const KernelRow> BatchNormLoopKernels();
 absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
+absl::Span<const KernelRow> ColumnsLoopKernels();
+absl::Span<const KernelRow> CumulativeLoopKernels();
+absl::Span<const KernelRow> ExtremeLoopKernels();
 absl::Span<const KernelRow> GatherGradientLoopKernels();
+absl::Span<const KernelRow> GridSampleLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();
 absl::Span<const KernelRow> LossLoopKernels();
 absl::Span<const KernelRow> NormGradientLoopKernels();

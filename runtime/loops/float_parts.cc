@@ -36,6 +36,14 @@ std::vector<float> ReadAll(const Loops& loops, const Tensor& tensor) {
   return all;
 }
 
+absl::StatusOr<Tensor> Widened(const KernelContext& context, const Tensor& x) {
+  if (x.dtype() == DType::kFloat32) return x;
+  AMP_ASSIGN_OR_RETURN(Tensor wide, context.MakeScratch(DType::kFloat32, x.dims()));
+  const auto out = wide.mutable_elements<float>();
+  FloatSource(BestLoops(), x).Read(0, out.size(), out.data());
+  return wide;
+}
+
 absl::Status MapOutput(KernelContext& context, UnaryLoop of, UnaryParameters parameters) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);

@@ -66,6 +66,9 @@ class FloatSink {
 // All elements as float32, rounded by nothing.
 std::vector<float> ReadAll(const Loops& loops, const Tensor& tensor);
 
+// Returns the tensor as float32, row by row: itself if that is what it is. Errors: memory.
+absl::StatusOr<Tensor> Widened(const KernelContext& context, const Tensor& x);
+
 template <typename Visit>
 void ForEachPart(size_t count, Visit visit) {
   for (size_t first = 0; first < count; first += kPartSize) visit(first, std::min(kPartSize, count - first));

@@ -19,6 +19,32 @@ void MapWhole(const FloatSource& source, const FloatSink& sink, const AxisView& 
   }
 }
 
+// Rows of fewer elements than this cost more by themselves than what is done to them: they are made columns.
+constexpr size_t kShortRow = 16;
+bool HasShortRows(const AxisView& view) { return view.inner == 1 && view.size < kShortRow && view.outer > 1; }
+
+enum class ShortRows { kAsTheyAre, kAsColumns };
+
+// kMaxColumns rows at a time, as columns.
+void MapTransposed(const FloatSource& source, const FloatSink& sink, const AxisView& view, const Share& groups,
+                   float* columns, ColumnsFunction of) {
+  float buffer[kShortRow * kMaxColumns];
+  for (size_t group = groups.first; group < groups.end; ++group) {
+    const size_t row = group * kMaxColumns, width = std::min(kMaxColumns, view.outer - row);
+    const size_t first = row * view.size, count = width * view.size;
+    const float* const rows = source.Read(first, count, buffer);
+    for (size_t i = 0; i < view.size; ++i) {
+      for (size_t c = 0; c < width; ++c) columns[i * width + c] = rows[c * view.size + i];
+    }
+    of(columns, view.size, width);
+    float* const out = sink.Begin(first, buffer);
+    for (size_t i = 0; i < view.size; ++i) {
+      for (size_t c = 0; c < width; ++c) out[c * view.size + i] = columns[i * width + c];
+    }
+    sink.End(first, count, buffer);
+  }
+}
+
 // As many rows at a time as lie next to each other, up to kMaxColumns.
 size_t GroupsOf(const AxisView& view) { return (view.inner + kMaxColumns - 1) / kMaxColumns; }
 
@@ -40,23 +66,26 @@ void MapAcross(const FloatSource& source, const FloatSink& sink, const AxisView&
   }
 }
 
-}  // namespace
-
-absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, RowFunction of,
-                               ColumnsFunction of_columns) {
+absl::Status MapAll(KernelContext& context, const AxisView& view, RowFunction of, ColumnsFunction of_columns,
+                    ShortRows short_rows) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
   if (y->num_elements() == 0) return absl::OkStatus();
-  const size_t at_once = std::min(kMaxColumns, view.inner) * view.size;
-  const size_t count = view.inner == 1 ? view.rows() : view.outer * GroupsOf(view);
+  const bool has_short_rows = short_rows == ShortRows::kAsColumns && HasShortRows(view);
+  const size_t at_once = (has_short_rows ? kMaxColumns : std::min(kMaxColumns, view.inner)) * view.size;
+  const size_t count = has_short_rows    ? (view.outer + kMaxColumns - 1) / kMaxColumns
+                       : view.inner == 1 ? view.rows()
+                                         : view.outer * GroupsOf(view);
   const auto buffers = static_cast<int64_t>(NumShares(count, at_once) * at_once);
   AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {buffers}));
   const FloatSource source(loops, context.Input(0));
   const FloatSink sink(loops, *y);
   ParallelFor(count, at_once, [&](const Share& share) {
     float* const buffer = scratch.mutable_elements<float>().data() + share.index * at_once;
-    if (view.inner == 1) {
+    if (has_short_rows) {
+      MapTransposed(source, sink, view, share, buffer, of_columns);
+    } else if (view.inner == 1) {
       MapWhole(source, sink, view, share, buffer, of);
     } else {
       MapAcross(source, sink, view, share, buffer, of_columns);
@@ -65,15 +94,23 @@ absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, Row
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, RowFunction of,
+                               ColumnsFunction of_columns) {
+  return MapAll(context, view, of, of_columns, ShortRows::kAsColumns);
+}
+
 absl::Status MapRows(KernelContext& context, const AxisView& view, RowFunction of) {
-  return MapRowsAndColumns(context, view, of, [&](float* columns, size_t size, size_t width) {
+  const auto of_columns = [&](float* columns, size_t size, size_t width) {
     std::vector<float> row(size);
     for (size_t c = 0; c < width; ++c) {
       for (size_t i = 0; i < size; ++i) row[i] = columns[i * width + c];
       of(row.data(), row.data(), size);
       for (size_t i = 0; i < size; ++i) columns[i * width + c] = row[i];
     }
-  });
+  };
+  return MapAll(context, view, of, of_columns, ShortRows::kAsTheyAre);
 }
 
 }  // namespace amp

@@ -25,7 +25,7 @@ using ColumnsFunction = absl::FunctionRef<void(float* columns, size_t size, size
 // Output 0, like input 0, is what `of` makes of the rows of it; in and out may be the same. REQUIRES: a row-major input
 // of float32, float16 or bfloat16. Errors: memory.
 absl::Status MapRows(KernelContext& context, const AxisView& view, RowFunction of);
-// Maps rows; those whose elements lie apart are given as columns.
+// Maps rows; those whose elements lie apart, and those of a few elements, are given as columns.
 absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, RowFunction of,
                                ColumnsFunction of_columns);
 

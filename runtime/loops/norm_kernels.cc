@@ -1,4 +1,5 @@
 // Normalizations of [N, C, ...], by statistics that are given, of a channel of one sample, or of a group of channels.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -121,6 +122,60 @@ absl::Status Normalization(KernelContext& context) {
       {.groups = form.groups, .epsilon = static_cast<double>(form.epsilon), .stored_as = context.Input(0).dtype()});
 }
 
+// ---- by channels of all samples -------------------------------------------------------------------------------------
+
+Refusal WhyNotMeanVariance(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.rank() < 3 || x.num_elements() == 0) return "no images";
+  const absl::StatusOr<std::vector<size_t>> axes = ReadMomentAxes(context);
+  const bool is_of_channels = axes.ok() && axes->size() == x.rank() - 1 && axes->front() == 0 && (*axes)[1] == 2;
+  return is_of_channels ? nullptr : "other axes than all but the channels";
+}
+
+// Moments of planes that lie apart: around a number near the mean, which says how far off it is.
+Affine NormalizingPlanes(const Loops& loops, absl::Span<const float* const> planes, size_t size) {
+  const double count = static_cast<double>(size) * static_cast<double>(planes.size());
+  double sum = 0, off = 0, squares = 0;
+  for (const float* const plane : planes) sum += loops.rows.sum(plane, size);
+  const auto near_mean = static_cast<float>(sum / count);
+  for (const float* const plane : planes) {
+    const Deviations deviations = loops.rows.deviations(plane, size, near_mean);
+    off += deviations.sum / count;
+    squares += deviations.squares / count;
+  }
+  const double factor = 1 / (std::sqrt(std::max(squares - off * off, 0.0)) + kLeastDeviation);
+  return {.centre = near_mean, .factor = static_cast<float>(factor), .shift = static_cast<float>(-off * factor)};
+}
+
+absl::Status MeanVarianceNormalization(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  const Tensor& x = context.Input(0);
+  const auto samples = static_cast<size_t>(x.dim(0)), channels = static_cast<size_t>(x.dim(1));
+  const auto size = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank()));
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, *y);
+  const size_t all = samples * size;
+  const auto buffers = static_cast<int64_t>(NumShares(channels, all) * all);
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {buffers}));
+  ParallelFor(channels, all, [&](const Share& share) {
+    float* const buffer = scratch.mutable_elements<float>().data() + share.index * all;
+    std::vector<const float*> planes(samples);
+    for (size_t c = share.first; c < share.end; ++c) {
+      for (size_t n = 0; n < samples; ++n) planes[n] = in.Read((n * channels + c) * size, size, buffer + n * size);
+      const Affine affine = NormalizingPlanes(loops, planes, size);
+      for (size_t n = 0; n < samples; ++n) {
+        const size_t first = (n * channels + c) * size;
+        loops.rows.transform(planes[n], out.Begin(first, buffer + n * size), size, affine);
+        out.End(first, size, buffer + n * size);
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
 // Numbers for each channel; `otherwise` where there are none.
 std::vector<float> ReadScales(const KernelContext& context, size_t port, float otherwise) {
   if (context.HasInput(port)) return ReadAll(BestLoops(), context.Input(port));
@@ -135,6 +190,10 @@ constexpr KernelRow kRows[] = {
      .takes_channels_last = true},
     {.op_type = "InstanceNormalization", .function = Normalization, .refusal = WhyNotOperator, .family = "loops"},
     {.op_type = "GroupNormalization", .function = Normalization, .refusal = WhyNotOperator, .family = "loops"},
+    {.op_type = "MeanVarianceNormalization",
+     .function = MeanVarianceNormalization,
+     .refusal = WhyNotMeanVariance,
+     .family = "loops"},
 };
 
 }  // namespace

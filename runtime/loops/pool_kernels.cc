@@ -52,10 +52,6 @@ struct Pooling {
   }
 };
 
-const BinaryLoop& JoinOf(const Loops& loops, Kind kind) {
-  return kind == Kind::kMax ? loops.binary.max : loops.binary.add;
-}
-
 // ---- row-major ------------------------------------------------------------------------------------------------------
 
 // A row with its padding, cut into as many phases as the stride is long: tap k of all outputs is a part of one of them.
@@ -63,29 +59,32 @@ const BinaryLoop& JoinOf(const Loops& loops, Kind kind) {
 //   stride 2:  p 0 1 2 3 4 p   phase 0: p 1 3 p   phase 1: 0 2 4   tap 0: p 1 3   tap 1: 0 2 4   tap 2: 1 3 p
 class Phases {
  public:
-  Phases(const WindowAxis& axis, float start)
-      : stride_(static_cast<size_t>(axis.stride)),
+  Phases(const Loops& loops, const WindowAxis& axis, size_t width, float start)
+      : loops_(loops),
+        stride_(static_cast<size_t>(axis.stride)),
         dilation_(static_cast<size_t>(axis.dilation)),
         pad_(static_cast<size_t>(axis.pad_begin)),
-        length_(static_cast<size_t>(axis.output + axis.Extent() / axis.stride + 1)),
-        elements_(length_ * stride_, start) {}
+        length_(std::max(static_cast<size_t>(axis.output + axis.Extent() / axis.stride + 1), pad_ + width)),
+        padded_(length_ * stride_, start),
+        phases_(stride_ == 1 ? 0 : padded_.size()) {}
 
-  void Set(absl::Span<const float> row) {
-    for (size_t phase = 0; phase < stride_; ++phase) {
-      // The first element of the row that is in this phase.
-      const size_t first = (phase + stride_ - pad_ % stride_) % stride_;
-      float* to = elements_.data() + phase * length_ + (first + pad_) / stride_;
-      float* const end = elements_.data() + (phase + 1) * length_;
-      for (size_t i = first; i < row.size() && to < end; i += stride_) *to++ = row[i];
+  // Where the row goes, before Split.
+  float* row() { return padded_.data() + pad_; }
+  void Split() {
+    if (stride_ == 2) return loops_.rows.split_pairs(padded_.data(), phases_.data(), phases_.data() + length_, length_);
+    for (size_t phase = 0; phase < stride_ && stride_ > 1; ++phase) {
+      for (size_t i = 0; i < length_; ++i) phases_[phase * length_ + i] = padded_[i * stride_ + phase];
     }
   }
   const float* OfTap(size_t tap) const {
-    return elements_.data() + tap * dilation_ % stride_ * length_ + tap * dilation_ / stride_;
+    const size_t at = tap * dilation_;
+    return stride_ == 1 ? padded_.data() + at : phases_.data() + at % stride_ * length_ + at / stride_;
   }
 
  private:
+  const Loops& loops_;
   size_t stride_, dilation_, pad_, length_;
-  std::vector<float> elements_;
+  std::vector<float> padded_, phases_;
 };
 
 // Pools one image after another, row by row of the result.
@@ -94,32 +93,46 @@ class ImagePooling {
   ImagePooling(const Loops& loops, const Pooling& pooling, const WindowAxis& axis)
       : loops_(loops),
         pooling_(pooling),
-        taps_(static_cast<size_t>(axis.kernel)),
-        joined_(pooling.width),
-        counts_(pooling.columns.size()),
-        phases_(axis, pooling.Start()) {}
+        join_(pooling.kind == Kind::kMax ? loops.rows.largest_of_taps : loops.rows.sum_of_taps),
+        phases_(loops, axis, pooling.width, pooling.Start()) {
+    for (size_t tap = 0; tap < static_cast<size_t>(axis.kernel); ++tap) taps_.push_back(phases_.OfTap(tap));
+  }
 
   void PoolRow(const Taps& row, const float* image, float* out) {
-    const BinaryLoop& join = JoinOf(loops_, pooling_.kind);
     const size_t columns = pooling_.columns.size();
-    std::fill(joined_.begin(), joined_.end(), pooling_.Start());
-    for (const size_t place : row.places) {
-      join.of_both(joined_.data(), image + place * pooling_.width, joined_.data(), pooling_.width);
+    lines_.clear();
+    for (const size_t place : row.places) lines_.push_back(image + place * pooling_.width);
+    if (lines_.empty()) {
+      std::fill_n(phases_.row(), pooling_.width, pooling_.Start());
+    } else {
+      join_(lines_.data(), lines_.size(), 0, phases_.row(), pooling_.width, 1);
     }
-    phases_.Set(joined_);
-    std::copy_n(phases_.OfTap(0), columns, out);
-    for (size_t tap = 1; tap < taps_; ++tap) join.of_both(out, phases_.OfTap(tap), out, columns);
+    phases_.Split();
+    join_(taps_.data(), taps_.size(), 0, out, columns, 1);
     if (pooling_.kind == Kind::kMax) return;
-    for (size_t i = 0; i < columns; ++i) counts_[i] = pooling_.Count(row, pooling_.columns[i]);
-    loops_.binary.divide.of_both(out, counts_.data(), out, columns);
+    loops_.binary.divide.of_both(out, CountsOf(row), out, columns);
   }
 
  private:
+  // The divisors of a row; most rows have those of the row before.
+  const float* CountsOf(const Taps& row) {
+    const bool is_like_before = row_of_counts_ != nullptr && row_of_counts_->padded_count == row.padded_count &&
+                                row_of_counts_->places.size() == row.places.size();
+    if (!is_like_before) {
+      counts_.clear();
+      for (const Taps& column : pooling_.columns) counts_.push_back(pooling_.Count(row, column));
+    }
+    row_of_counts_ = &row;
+    return counts_.data();
+  }
+
   const Loops& loops_;
   const Pooling& pooling_;
-  size_t taps_;
-  std::vector<float> joined_, counts_;
+  RowLoops::JoinTaps join_;
   Phases phases_;
+  std::vector<const float*> taps_, lines_;
+  std::vector<float> counts_;
+  const Taps* row_of_counts_ = nullptr;
 };
 
 void PoolImages(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x, Tensor& y) {

@@ -15,6 +15,7 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
+#include "runtime/loops/weighted_rows.h"
 
 namespace amp {
 namespace {
@@ -34,27 +35,8 @@ Refusal WhyNot(const KernelContext& context) {
   return std::count(dims.begin(), dims.end(), 0) == 0 ? nullptr : "no elements";
 }
 
-// The weights of an axis in float32.
-struct Weights {
-  WeightedElements sum;
-  std::vector<float> weight;
-
-  explicit Weights(WeightedElements elements)
-      : sum(std::move(elements)), weight(sum.weight.begin(), sum.weight.end()) {}
-};
-
-// y[i] = the i-th weighted sum of a row's elements.
-void ResampleRow(const Weights& weights, const float* x, float* y) {
-  const WeightedElements& sum = weights.sum;
-  for (size_t i = 0; i + 1 < sum.begin.size(); ++i) {
-    float total = 0;
-    for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) total += weights.weight[k] * x[sum.element[k]];
-    y[i] = total;
-  }
-}
-
 // y[:] = the i-th weighted sum of `inner` elements each.
-void ResampleBlock(const Loops& loops, const Weights& weights, size_t i, size_t inner, const float* x, float* y) {
+void ResampleBlock(const Loops& loops, const FloatWeights& weights, size_t i, size_t inner, const float* x, float* y) {
   const WeightedElements& sum = weights.sum;
   std::fill_n(y, inner, 0.0f);
   for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) {
@@ -63,13 +45,13 @@ void ResampleBlock(const Loops& loops, const Weights& weights, size_t i, size_t 
 }
 
 // [outer, in, inner] to [outer, out, inner].
-void ResampleAxis(const Loops& loops, const Weights& weights, const AxisView& view, size_t out, const float* x,
+void ResampleAxis(const Loops& loops, const FloatWeights& weights, const AxisView& view, size_t out, const float* x,
                   float* y) {
   const size_t row = view.size * view.inner;
   if (view.inner == 1) {
     return ParallelFor(view.outer, out, [&](const Share& share) {
       for (size_t outer = share.first; outer < share.end; ++outer) {
-        ResampleRow(weights, x + outer * row, y + outer * out);
+        weights.OfRow(x + outer * row, y + outer * out);
       }
     });
   }
@@ -92,7 +74,7 @@ absl::StatusOr<Stage> ResampleAll(const KernelContext& context, const Resampling
     const ResampledAxis& axis = resampling.axes[at];
     const std::vector<double> positions = SourcePositions(axis, resampling.options);
     if (IsIdentity(axis, positions)) continue;
-    const Weights weights(InterpolationWeights(axis, positions, resampling.options));
+    const FloatWeights weights(InterpolationWeights(axis, positions, resampling.options));
     const AxisView view(stage.dims, at);
     Stage next{.elements = {}, .dims = stage.dims};
     next.dims[at] = axis.out;
@@ -102,14 +84,6 @@ absl::StatusOr<Stage> ResampleAll(const KernelContext& context, const Resampling
     stage = std::move(next);
   }
   return stage;
-}
-
-absl::StatusOr<Tensor> Widened(const KernelContext& context, const Tensor& x) {
-  if (x.dtype() == DType::kFloat32) return x;
-  AMP_ASSIGN_OR_RETURN(Tensor wide, context.MakeScratch(DType::kFloat32, x.dims()));
-  const auto out = wide.mutable_elements<float>();
-  FloatSource(BestLoops(), x).Read(0, out.size(), out.data());
-  return wide;
 }
 
 template <Read kRead>

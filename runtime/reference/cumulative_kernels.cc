@@ -1,6 +1,9 @@
 // CumSum and CumProd: the sums and products of what comes before each element along an axis, or after it.
+#include <algorithm>
 #include <functional>
+#include <vector>
 
+#include "runtime/forms/cumulative.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/wide_arithmetic.h"
@@ -8,38 +11,34 @@
 namespace amp {
 namespace {
 
-struct Direction {
-  bool reverse = false;    // from the last element to the first
-  bool exclusive = false;  // without the element itself
-};
-
-// One row of elements that lie `step` apart.
+// Accumulates as many rows as there are totals. They lie next to each other, so that element i of all of them is one
+// piece of memory.
 template <typename T, typename Op>
-void Accumulate(const T* in, T* out, const AxisView& view, Direction direction, int neutral, Op op) {
-  WideType<T> total(static_cast<WideType<T>>(neutral));
-  for (size_t i = 0; i < view.size; ++i) {
-    const size_t at = (direction.reverse ? view.size - 1 - i : i) * view.inner;
-    const WideType<T> next = op(total, Widen(in[at]));
-    out[at] = Narrow<T>(direction.exclusive ? total : next);
-    total = next;
+void Accumulate(const T* in, T* out, size_t size, const CumulativeForm& form, absl::Span<WideType<T>> totals, Op op) {
+  for (size_t i = 0; i < size; ++i) {
+    const size_t first = (form.reverse ? size - 1 - i : i) * totals.size();
+    for (size_t j = 0; j < totals.size(); ++j) {
+      const WideType<T> next = op(totals[j], Widen(in[first + j]));
+      out[first + j] = Narrow<T>(form.exclusive ? totals[j] : next);
+      totals[j] = next;
+    }
   }
 }
 
 template <typename Op>
 absl::Status AccumulateRows(KernelContext& context, int neutral, Op op) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const int64_t given, context.InputInt(1));
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(given, x.rank()));
-  const Direction direction = {.reverse = GetInt(context.node(), "reverse", 0) != 0,
-                               .exclusive = GetInt(context.node(), "exclusive", 0) != 0};
+  AMP_ASSIGN_OR_RETURN(const CumulativeForm form, ReadCumulative(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
-  const AxisView view(x.dims(), axis);
-  const size_t rows = x.num_elements() == 0 ? 0 : view.rows();
+  const AxisView view(x.dims(), form.axis);
+  const size_t block = view.size * view.inner, blocks = x.num_elements() == 0 ? 0 : view.outer;
   const bool known = VisitWidened(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* in = x.elements<T>().data();
     T* out = y->mutable_elements<T>().data();
-    for (size_t row = 0; row < rows; ++row) {
-      Accumulate(in + view.First(row), out + view.First(row), view, direction, neutral, op);
+    std::vector<WideType<T>> totals(blocks == 0 ? 0 : view.inner);
+    for (size_t i = 0; i < blocks; ++i) {
+      std::fill(totals.begin(), totals.end(), static_cast<WideType<T>>(neutral));
+      Accumulate<T>(in + i * block, out + i * block, view.size, form, absl::MakeSpan(totals), op);
     }
   });
   return known ? absl::OkStatus() : context.TypeError(x.dtype());

@@ -29,12 +29,59 @@ absl::Status Gather(KernelContext& context) {
   return CopyAlong(x, axis, indices, *y);
 }
 
+// Elements of x in which each index replaces its own coordinate along the axis, in one pass over the indices. Returns
+// false if one of these is out of range.
+template <typename T, typename Index>
+bool PickElements(const Tensor& x, size_t axis, const Tensor& indices, T* out) {
+  Dims strides = RowStrides(x.dims());
+  const auto step = static_cast<size_t>(std::exchange(strides[axis], 0)), next = static_cast<size_t>(strides.back());
+  strides.pop_back();
+  const auto size = static_cast<uint64_t>(x.dim(axis));
+  const auto line = static_cast<size_t>(indices.dims().back());
+  const T* const in = x.elements<T>().data();
+  const Index* index = indices.elements<Index>().data();
+  bool is_in_range = true;
+  const Dims outer(indices.dims().begin(), indices.dims().end() - 1);
+  for (StridedWalk walk(outer, {strides}); !walk.AtEnd(); walk.Next(), index += line, out += line) {
+    const T* const of_line = in + walk[0];
+    for (size_t i = 0; i < line; ++i) {
+      uint64_t at = static_cast<uint64_t>(int64_t{index[i]});
+      at += index[i] < 0 ? size : 0;
+      is_in_range &= at < size;
+      out[i] = of_line[i * next + (at < size ? at : 0) * step];
+    }
+  }
+  return is_in_range;
+}
+
+// Whether the output is done; else the general way does it, or says what is wrong.
+absl::StatusOr<bool> GatherInOnePass(KernelContext& context, int64_t along) {
+  const Tensor &x = context.Input(0), &indices = context.Input(1);
+  const bool has_int64 = indices.dtype() == DType::kInt64;
+  if (x.mover() != nullptr || indices.mover() != nullptr || x.dtype() == DType::kString) return false;
+  if ((!has_int64 && indices.dtype() != DType::kInt32) || x.num_elements() == 0 || indices.num_elements() == 0) {
+    return false;
+  }
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(along, x.rank()));
+  AMP_RETURN_IF_ERROR(CheckElementDims(x.dims(), axis, indices.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), indices.dims()));
+  bool is_done = false;
+  const bool is_known = VisitStorage(x.dtype(), [&]<typename T>(TypeTag<T>) {
+    T* const out = y->mutable_elements<T>().data();
+    is_done =
+        has_int64 ? PickElements<T, int64_t>(x, axis, indices, out) : PickElements<T, int32_t>(x, axis, indices, out);
+  });
+  return is_known && is_done;
+}
+
 absl::Status GatherElements(KernelContext& context) {
   const Tensor& x = context.Input(0);
+  const int64_t along = GetInt(context.node(), "axis", 0);
+  AMP_ASSIGN_OR_RETURN(const bool is_done, GatherInOnePass(context, along));
+  if (is_done) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(1));
   const Dims& dims = context.Input(1).dims();
-  AMP_ASSIGN_OR_RETURN(const Places places,
-                       ElementPlaces(x.dims(), GetInt(context.node(), "axis", 0), {dims, std::move(indices)}));
+  AMP_ASSIGN_OR_RETURN(const Places places, ElementPlaces(x.dims(), along, {dims, std::move(indices)}));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), dims));
   return CopyRuns(x, places.firsts, places.run, *y);
 }

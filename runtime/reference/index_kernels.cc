@@ -112,20 +112,20 @@ bool Beats(T a, T b, Which which) {
 }
 
 // Whether the element takes the place of the best one before it.
-template <typename T>
-bool Takes(Which which, T element, T best) {
-  const bool last = which == Which::kLastLargest || which == Which::kLastSmallest;
-  return last ? !Beats(best, element, which) : Beats(element, best, which);
+template <Which kWhich, typename T>
+bool Takes(T element, T best) {
+  constexpr bool kLast = kWhich == Which::kLastLargest || kWhich == Which::kLastSmallest;
+  return kLast ? !Beats(best, element, kWhich) : Beats(element, best, kWhich);
 }
 
 // The position of the extreme element of `size` that lie `step` apart. REQUIRES: size > 0.
-template <typename T>
-size_t PositionOf(Which which, const T* row, size_t size, size_t step) {
+template <Which kWhich, typename T>
+size_t PositionOf(const T* row, size_t size, size_t step) {
   size_t best = 0;
   auto best_element = Load(row[0]);
   for (size_t i = 1; i < size; ++i) {
     const auto element = Load(row[i * step]);
-    if (!Takes(which, element, best_element)) continue;
+    if (!Takes<kWhich>(element, best_element)) continue;
     best = i;
     best_element = element;
   }
@@ -133,25 +133,24 @@ size_t PositionOf(Which which, const T* row, size_t size, size_t step) {
 }
 
 // The positions of the extreme elements of `inner` rows that lie across each other, all of them at a time.
-template <typename T>
-void PositionsAcross(Which which, const T* rows, size_t size, absl::Span<int64_t> positions) {
+template <Which kWhich, typename T>
+void PositionsAcross(const T* rows, size_t size, absl::Span<int64_t> positions) {
   const size_t inner = positions.size();
   std::fill(positions.begin(), positions.end(), 0);
   std::vector<T> best(rows, rows + inner);
   for (size_t i = 1; i < size; ++i) {
     const T* const row = rows + i * inner;
     for (size_t j = 0; j < inner; ++j) {
-      if (!Takes(which, Load(row[j]), Load(T{best[j]}))) continue;
+      if (!Takes<kWhich>(Load(row[j]), Load(T{best[j]}))) continue;
       best[j] = row[j];
       positions[j] = static_cast<int64_t>(i);
     }
   }
 }
 
-absl::Status GivePositions(KernelContext& context, Which first, Which last) {
+template <Which kWhich>
+absl::Status GivePositions(KernelContext& context, const ExtremeForm& form) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const ExtremeForm form, ReadExtreme(context));
-  const Which which = form.takes_last ? last : first;
   const AxisView view(x.dims(), form.axis);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kInt64, form.dims));
   const auto out = y->mutable_elements<int64_t>();
@@ -159,19 +158,24 @@ absl::Status GivePositions(KernelContext& context, Which first, Which last) {
   const bool known = VisitNumbersAndBool(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* const in = x.elements<T>().data();
     for (size_t outer = 0; !out.empty() && outer < view.outer; ++outer) {
-      PositionsAcross(which, in + outer * view.size * view.inner, view.size,
-                      out.subspan(outer * view.inner, view.inner));
+      if (view.inner == 1) {
+        out[outer] = static_cast<int64_t>(PositionOf<kWhich>(in + outer * view.size, view.size, 1));
+        continue;
+      }
+      PositionsAcross<kWhich>(in + outer * view.size * view.inner, view.size,
+                              out.subspan(outer * view.inner, view.inner));
     }
   });
   return known ? absl::OkStatus() : context.TypeError(x.dtype());
 }
 
-absl::Status ArgMax(KernelContext& context) {
-  return GivePositions(context, Which::kFirstLargest, Which::kLastLargest);
+template <Which kFirst, Which kLast>
+absl::Status ArgExtreme(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const ExtremeForm form, ReadExtreme(context));
+  return form.takes_last ? GivePositions<kLast>(context, form) : GivePositions<kFirst>(context, form);
 }
-absl::Status ArgMin(KernelContext& context) {
-  return GivePositions(context, Which::kFirstSmallest, Which::kLastSmallest);
-}
+absl::Status ArgMax(KernelContext& context) { return ArgExtreme<Which::kFirstLargest, Which::kLastLargest>(context); }
+absl::Status ArgMin(KernelContext& context) { return ArgExtreme<Which::kFirstSmallest, Which::kLastSmallest>(context); }
 
 absl::Status Hardmax(KernelContext& context) {
   const Tensor& x = context.Input(0);
@@ -185,7 +189,7 @@ absl::Status Hardmax(KernelContext& context) {
     std::fill(out.begin(), out.end(), T());
     for (size_t row = 0; row < rows; ++row) {
       const size_t first = view.First(row);
-      const size_t best = PositionOf(Which::kFirstLargest, in.data() + first, view.size, view.inner);
+      const size_t best = PositionOf<Which::kFirstLargest>(in.data() + first, view.size, view.inner);
       out[first + best * view.inner] = FromDouble<T>(1);
     }
   });

@@ -142,15 +142,14 @@ absl::Status LocalResponseNormalization(KernelContext& context) {
   return WriteOutput(context, 0, x.dtype(), x.dims(), values);
 }
 
-// The schema's function adds 1e-9 to the deviation, which makes zeros of equal elements.
 absl::Status MeanVarianceNormalization(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  const std::vector<int64_t> listed = GetInts(context.node(), "axes").value_or(std::vector<int64_t>{0, 2, 3});
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, NormalizeAxes(listed, x.rank()));
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, ReadMomentAxes(context));
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
   TransformCells(x.dims(), axes, absl::MakeSpan(values), [](size_t, absl::Span<double> elements) {
     const Moments moments = MomentsOf(elements);
-    for (double& element : elements) element = (element - moments.mean) / (std::sqrt(moments.variance) + 1e-9);
+    for (double& element : elements)
+      element = (element - moments.mean) / (std::sqrt(moments.variance) + kLeastDeviation);
   });
   return WriteOutput(context, 0, x.dtype(), x.dims(), values);
 }

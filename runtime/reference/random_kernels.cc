@@ -1,12 +1,12 @@
 // Operators that draw random numbers, and Dropout.
 //
 // A node with a seed draws the same numbers whenever it runs; the others take theirs from the run's own generator, in
-// the order in which they run. ONNX does not say which numbers: distributions are our own, so that they are the same
-// on every machine.
+// the order in which they run. ONNX does not say which numbers: the distributions are Boost's, which are the same on
+// every machine, as the standard library's are not.
 #include <algorithm>
 #include <bit>
+#include <boost/random/normal_distribution.hpp>
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <random>
 #include <vector>
@@ -29,15 +29,12 @@ class Generator {
 
   // In [0, 1), a multiple of 2^-digits.
   double Uniform(int digits = 53) { return std::ldexp(static_cast<double>(engine_() >> (64 - digits)), -digits); }
-  // By Box and Muller.
-  double Normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - Uniform()));
-    return radius * std::cos(2 * std::numbers::pi * Uniform());
-  }
+  double Normal() { return normal_(engine_); }
 
  private:
   std::mt19937_64 own_;
   std::mt19937_64& engine_;
+  boost::random::normal_distribution<double> normal_;
 };
 
 // The seed of all but Dropout is a float.

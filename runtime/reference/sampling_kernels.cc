@@ -1,13 +1,8 @@
 // GridSample of any number of spatial dimensions, and AffineGrid, which makes grids for it.
-//
-// A point of the grid is a position in the image, [-1, 1] along each axis, the last axis first. Its value is a sum over
-// taps, elements of the image with weights: the product of a few taps along each axis. Points are found once for all
-// channels.
 #include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
+#include <vector>
 
+#include "runtime/forms/grid_sample.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -15,191 +10,62 @@
 namespace amp {
 namespace {
 
-enum class Mode { kNearest, kLinear, kCubic };
-enum class Padding { kZeros, kBorder, kReflection };
-
-struct GridOptions {
-  Mode mode = Mode::kLinear;
-  Padding padding = Padding::kZeros;
-  bool align_corners = false;
-};
-
-struct Tap {
-  int64_t at = 0;  // an index along an axis; or an element within a channel
-  double weight = 1;
-};
-using Taps = std::vector<Tap>;
-
-absl::StatusOr<GridOptions> ReadOptions(const Node& node) {
-  GridOptions options;
-  const std::string mode = GetString(node, "mode", "linear"), padding = GetString(node, "padding_mode", "zeros");
-  if (mode == "nearest") {
-    options.mode = Mode::kNearest;
-  } else if (mode == "cubic" || mode == "bicubic") {
-    options.mode = Mode::kCubic;
-  } else if (mode != "linear" && mode != "bilinear") {
-    return ModelError("expected mode linear, nearest or cubic, found '", Escaped(mode), "'");
+// Calls visit(input channel's first element, output element, point of the block) for every output element.
+template <typename Visit>
+void VisitBlock(const GridSampleForm& form, size_t sample, size_t first, size_t count, Visit visit) {
+  for (size_t c = sample * form.channels; c < (sample + 1) * form.channels; ++c) {
+    for (size_t p = 0; p < count; ++p) visit(c * form.image_size, c * form.num_points + first + p, p);
   }
-  if (padding == "border") {
-    options.padding = Padding::kBorder;
-  } else if (padding == "reflection") {
-    options.padding = Padding::kReflection;
-  } else if (padding != "zeros") {
-    return ModelError("expected padding_mode zeros, border or reflection, found '", Escaped(padding), "'");
-  }
-  options.align_corners = GetInt(node, "align_corners", 0) != 0;
-  return options;
 }
 
-// Mirrors x at both ends until it is between them.
-double Reflect(double x, double low, double high) {
-  if (x >= low && x <= high) return x;
-  const double range = high - low;
-  if (range <= 0) return low;
-  const double folded = std::fmod(std::fabs(x - low), 2 * range);
-  return low + (folded <= range ? folded : 2 * range - folded);
-}
-
-// Brings a position into the image, or leaves it where it is: padding with zeros.
-double Pad(double x, int64_t length, const GridOptions& options) {
-  const auto last = static_cast<double>(length - 1);
-  const double margin = options.align_corners ? 0 : 0.5;
-  if (options.padding == Padding::kBorder) {
-    return x < -margin || x > last + margin ? std::clamp(x, 0.0, last) : x;
-  }
-  if (options.padding == Padding::kReflection) return Reflect(x, -margin, last + margin);
-  return x;
-}
-
-double ToPosition(double normalized, int64_t length, bool align_corners) {
-  const auto n = static_cast<double>(length);
-  const double x = align_corners ? (normalized + 1) / 2 * (n - 1) : ((normalized + 1) * n - 1) / 2;
-  // Numbers that cannot be counted, and none at all, are far away from the image.
-  constexpr double kFar = 1e15;
-  return x >= -kFar ? std::min(x, kFar) : -kFar;
-}
-
-// Keys' cubic convolution with a = -0.75.
-double CubicWeight(double distance) {
-  constexpr double a = -0.75;
-  const double x = std::fabs(distance);
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
-}
-
-// Different elements of the image; those that padding makes the same are one.
-void AddTap(double at, double weight, int64_t length, const GridOptions& options, Taps& taps) {
-  const double padded = Pad(at, length, options);  // a whole number, as `at` is
-  if (padded <= -1 || padded > static_cast<double>(length - 1)) return;
-  const auto index = static_cast<int64_t>(padded);
-  for (Tap& tap : taps) {
-    if (tap.at == index) {
-      tap.weight += weight;
-      return;
+// Visits the output elements of all blocks so; `visit` is given the block's elements, too.
+template <typename Visit>
+void VisitPoints(const GridSampleForm& form, absl::Span<const double> grid, Visit visit) {
+  const size_t at_once = PointsAtOnce(form), axes = form.image.size();
+  for (size_t n = 0; n < form.batch; ++n) {
+    const auto points = grid.subspan(n * form.num_points * axes, form.num_points * axes);
+    for (size_t first = 0; first < form.num_points; first += at_once) {
+      const size_t count = std::min(at_once, form.num_points - first);
+      const WeightedElements elements = ElementsOfPoints(form, points.subspan(first * axes, count * axes));
+      VisitBlock(form, n, first, count,
+                 [&](size_t channel, size_t element, size_t p) { visit(channel, element, elements, p); });
     }
   }
-  taps.push_back({index, weight});
 }
 
-Taps TapsAlongAxis(double normalized, int64_t length, const GridOptions& options) {
-  Taps taps;
-  const double position = ToPosition(normalized, length, options.align_corners);
-  if (options.mode == Mode::kNearest) {
-    AddTap(std::nearbyint(position), 1, length, options, taps);
-    return taps;
-  }
-  const double x = Pad(position, length, options), floor = std::floor(x);
-  if (options.mode == Mode::kLinear) {
-    for (const double at : {floor, floor + 1}) AddTap(at, 1 - std::fabs(x - at), length, options, taps);
-  } else {
-    for (const double at : {floor - 1, floor, floor + 1, floor + 2}) {
-      AddTap(at, CubicWeight(x - at), length, options, taps);
-    }
-  }
-  return taps;
-}
-
-// The elements of a channel that a point is made of. `point`: one coordinate per spatial axis, the last axis first.
-Taps TapsOfPoint(absl::Span<const double> point, absl::Span<const int64_t> image, const GridOptions& options) {
-  Taps product = {{0, 1}};
-  for (size_t i = 0; i < image.size(); ++i) {
-    const Taps along = TapsAlongAxis(point[image.size() - 1 - i], image[i], options);
-    Taps next;
-    for (const Tap& outer : product) {
-      for (const Tap& inner : along) next.push_back({outer.at * image[i] + inner.at, outer.weight * inner.weight});
-    }
-    product = std::move(next);
-  }
-  return product;
-}
-
-struct Sampling {
-  const Tensor& x;
-  std::vector<double> grid;
-  GridOptions options;
-  size_t batch, channels, num_points, image_size;
-  Dims image;
-
-  // Calls visit(input channel's first element, output element, taps) for every output element.
-  template <typename Visit>
-  void ForEachElement(Visit visit) const {
-    for (size_t n = 0; n < batch; ++n) {
-      for (size_t p = 0; p < num_points; ++p) {
-        const auto point = absl::MakeSpan(grid).subspan((n * num_points + p) * image.size(), image.size());
-        const Taps taps = TapsOfPoint(point, image, options);
-        for (size_t c = n * channels; c < (n + 1) * channels; ++c) visit(c * image_size, c * num_points + p, taps);
-      }
-    }
-  }
-};
-
-absl::Status CheckShapes(const Tensor& x, const Tensor& grid) {
-  const bool fits = x.rank() >= 3 && grid.rank() == x.rank() && grid.dim(0) == x.dim(0) &&
-                    grid.dim(grid.rank() - 1) == static_cast<int64_t>(x.rank() - 2);
-  if (!fits)
-    return ModelError("expected X[N,C,D...] and grid[N,...,r], found ", x.TypeText(), " and ", grid.TypeText());
-  return absl::OkStatus();
-}
-
-absl::Status SampleNearest(const Sampling& sampling, KernelContext& context, Tensor& y) {
+absl::Status SampleNearest(const GridSampleForm& form, absl::Span<const double> grid, KernelContext& context,
+                           Tensor& y) {
   const bool known = VisitStorage(y.dtype(), [&]<typename T>(TypeTag<T>) {
-    const auto in = sampling.x.elements<T>();
+    const auto in = context.Input(0).elements<T>();
     const auto out = y.mutable_elements<T>();
-    sampling.ForEachElement([&](size_t channel, size_t element, const Taps& taps) {
-      out[element] = taps.empty() ? T() : in[channel + static_cast<size_t>(taps[0].at)];
+    VisitPoints(form, grid, [&](size_t channel, size_t element, const WeightedElements& elements, size_t p) {
+      const size_t at = elements.begin[p];
+      const bool is_inside = at != elements.begin[p + 1];
+      out[element] = is_inside ? in[channel + static_cast<size_t>(elements.element[at])] : T();
     });
   });
   return known ? absl::OkStatus() : context.TypeError(y.dtype());
 }
 
-absl::Status Interpolate(const Sampling& sampling, Tensor& y) {
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> in, ReadDoubles(sampling.x));
+absl::Status Interpolate(const GridSampleForm& form, absl::Span<const double> grid, const Tensor& x, Tensor& y) {
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> in, ReadDoubles(x));
   std::vector<double> out(static_cast<size_t>(y.num_elements()));
-  sampling.ForEachElement([&](size_t channel, size_t element, const Taps& taps) {
-    for (const Tap& tap : taps) out[element] += tap.weight * in[channel + static_cast<size_t>(tap.at)];
+  VisitPoints(form, grid, [&](size_t channel, size_t element, const WeightedElements& elements, size_t p) {
+    for (size_t k = elements.begin[p]; k < elements.begin[p + 1]; ++k) {
+      out[element] += elements.weight[k] * in[channel + static_cast<size_t>(elements.element[k])];
+    }
   });
   return WriteDoubles(out, y);
 }
 
 absl::Status GridSample(KernelContext& context) {
-  const Tensor &x = context.Input(0), &grid = context.Input(1);
-  AMP_ASSIGN_OR_RETURN(const GridOptions options, ReadOptions(context.node()));
-  AMP_RETURN_IF_ERROR(CheckShapes(x, grid));
-  Dims dims = {x.dim(0), x.dim(1)};
-  dims.insert(dims.end(), grid.dims().begin() + 1, grid.dims().end() - 1);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), dims));
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const GridSampleForm form, ReadGridSample(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), form.dims));
   if (y->num_elements() == 0) return absl::OkStatus();
-  if (x.num_elements() == 0) return ModelError("expected elements to sample, found ", x.TypeText());
-  AMP_ASSIGN_OR_RETURN(std::vector<double> points, ReadDoubles(grid));
-  const Sampling sampling = {.x = x,
-                             .grid = std::move(points),
-                             .options = options,
-                             .batch = static_cast<size_t>(x.dim(0)),
-                             .channels = static_cast<size_t>(x.dim(1)),
-                             .num_points = static_cast<size_t>(ElementsBetween(dims, 2, dims.size())),
-                             .image_size = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank())),
-                             .image = Dims(x.dims().begin() + 2, x.dims().end())};
-  return options.mode == Mode::kNearest ? SampleNearest(sampling, context, *y) : Interpolate(sampling, *y);
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> grid, ReadDoubles(context.Input(1)));
+  return form.interpolation == Interpolation::kNearest ? SampleNearest(form, grid, context, *y)
+                                                       : Interpolate(form, grid, x, *y);
 }
 
 // Coordinates of an axis' elements: with align_corners the first is at -1 and the last at 1, else their outer edges.

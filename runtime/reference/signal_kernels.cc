@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <complex>
-#include <functional>
 #include <map>
 #include <memory>
 #include <numbers>
@@ -36,6 +35,11 @@ Complex RootOfUnity(size_t numerator, size_t denominator, bool inverse) {
   return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
 }
 
+// The product by its formula. That of std::complex looks for infinities after each one.
+Complex Product(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 class LargePrimeTransform;
 
 // Sums of in[k] e^(+-2 pi i j k / length), for all j.
@@ -55,7 +59,9 @@ class FourierTransform {
  private:
   // Transforms n elements that lie `stride` apart. Recursion depth: the number of prime factors.
   void Run(const Complex* in, size_t stride, size_t n, Complex* out) const;
-  // Transforms of length p, one for each k below m, whose elements and results lie m apart.
+  // Transforms of length 2, one for each k below m, whose elements and results lie m apart.
+  void RunPairs(size_t m, size_t stride, Complex* out) const;
+  // Transforms of length p that lie so.
   void RunDirect(size_t p, size_t m, size_t stride, Complex* out) const;
   void RunLarge(const LargePrimeTransform& transform, size_t p, size_t m, size_t stride, Complex* out) const;
 
@@ -82,12 +88,12 @@ class LargePrimeTransform {
 
   std::vector<Complex> Run(const std::vector<Complex>& in) const {
     std::vector<Complex> padded(forward_.length());
-    std::transform(in.begin(), in.end(), chirp_.begin(), padded.begin(), std::multiplies<>());
+    std::transform(in.begin(), in.end(), chirp_.begin(), padded.begin(), Product);
     std::vector<Complex> spectrum = forward_.Run(padded);
-    std::transform(spectrum.begin(), spectrum.end(), filter_.begin(), spectrum.begin(), std::multiplies<>());
+    std::transform(spectrum.begin(), spectrum.end(), filter_.begin(), spectrum.begin(), Product);
     std::vector<Complex> out = backward_.Run(spectrum);
     out.resize(chirp_.size());
-    std::transform(out.begin(), out.end(), chirp_.begin(), out.begin(), std::multiplies<>());
+    std::transform(out.begin(), out.end(), chirp_.begin(), out.begin(), Product);
     return out;
   }
 
@@ -118,11 +124,20 @@ void FourierTransform::Run(const Complex* in, size_t stride, size_t n, Complex* 
   }
   const size_t p = SmallestPrimeFactor(n), m = n / p;
   for (size_t r = 0; r < p; ++r) Run(in + r * stride, stride * p, m, out + r * m);
+  if (p == 2) return RunPairs(m, stride, out);
   const auto large = p > kLargestDirect ? large_primes_.find(p) : large_primes_.end();
   if (large == large_primes_.end()) {
     RunDirect(p, m, stride, out);
   } else {
     RunLarge(*large->second, p, m, stride, out);
+  }
+}
+
+void FourierTransform::RunPairs(size_t m, size_t stride, Complex* out) const {
+  for (size_t k = 0; k < m; ++k) {
+    const Complex even = out[k], odd = Product(out[m + k], roots_[k * stride]);
+    out[k] = even + odd;
+    out[m + k] = even - odd;
   }
 }
 
@@ -132,7 +147,12 @@ void FourierTransform::RunDirect(size_t p, size_t m, size_t stride, Complex* out
     for (size_t r = 0; r < p; ++r) part[r] = out[r * m + k];
     for (size_t q = 0; q < p; ++q) {
       Complex sum = 0;
-      for (size_t r = 0; r < p; ++r) sum += part[r] * roots_[r * (k + q * m) % (p * m) * stride];
+      const size_t step = k + q * m, round = p * m;
+      for (size_t r = 0, root = 0; r < p; ++r) {
+        sum += Product(part[r], roots_[root * stride]);
+        root += step;
+        if (root >= round) root -= round;
+      }
       out[q * m + k] = sum;
     }
   }
@@ -142,7 +162,7 @@ void FourierTransform::RunLarge(const LargePrimeTransform& transform, size_t p, 
                                 Complex* out) const {
   std::vector<Complex> part(p);
   for (size_t k = 0; k < m; ++k) {
-    for (size_t r = 0; r < p; ++r) part[r] = out[r * m + k] * roots_[r * k * stride];
+    for (size_t r = 0; r < p; ++r) part[r] = Product(out[r * m + k], roots_[r * k * stride]);
     const std::vector<Complex> sums = transform.Run(part);
     for (size_t q = 0; q < p; ++q) out[q * m + k] = sums[q];
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,20 +18,50 @@
 namespace amp {
 namespace {
 
-// The positions in a row in the order of its elements; of equal ones, the first comes first. Only `count` of them.
-template <typename Element>
-std::vector<size_t> BestOf(const std::vector<Element>& row, size_t count, bool largest) {
-  std::vector<size_t> order(row.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto is_better = [&](size_t a, size_t b) {
-    const Element &first = largest ? row[b] : row[a], &second = largest ? row[a] : row[b];
-    if (ComesBefore(first, second)) return true;
-    return !ComesBefore(second, first) && a < b;
+template <bool kLargest, typename Element>
+bool IsBetter(const Element& a, const Element& b) {
+  return kLargest ? ComesBefore(b, a) : ComesBefore(a, b);
+}
+
+constexpr size_t kTogether = 16;  // elements that are looked at together
+
+// Whether one of kTogether elements may be better than `worst`. What is not a number is neither less nor greater.
+template <bool kLargest, typename Element>
+bool HasCandidate(const Element* elements, const Element& worst) {
+  if constexpr (std::is_arithmetic_v<Element>) {
+    int candidates = 0;
+    for (size_t i = 0; i < kTogether; ++i) candidates += kLargest ? !(elements[i] <= worst) : !(elements[i] >= worst);
+    return candidates != 0;
+  }
+  return true;
+}
+
+// Returns the positions of the `count` best elements of a row, the best first. Among equal elements, the first comes
+// first. The best ones so far are a heap with the worst of them on top, which most elements of a long row do not beat.
+template <bool kLargest, typename Element>
+std::vector<size_t> BestOf(absl::Span<const Element> row, size_t count) {
+  const auto goes_first = [&](size_t a, size_t b) {
+    if (IsBetter<kLargest>(row[a], row[b])) return true;
+    return !IsBetter<kLargest>(row[b], row[a]) && a < b;
   };
-  const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(order.begin(), end, order.end(), is_better);
-  order.resize(count);
-  return order;
+  std::vector<size_t> best(count);
+  if (count == 0) return best;
+  std::iota(best.begin(), best.end(), size_t{0});
+  std::make_heap(best.begin(), best.end(), goes_first);
+  Element worst = row[best.front()];
+  for (size_t first = count; first < row.size(); first += kTogether) {
+    const size_t end = std::min(first + kTogether, row.size());
+    if (end - first == kTogether && !HasCandidate<kLargest>(row.data() + first, worst)) continue;
+    for (size_t i = first; i < end; ++i) {
+      if (!IsBetter<kLargest>(row[i], worst)) continue;  // an equal one comes later
+      std::pop_heap(best.begin(), best.end(), goes_first);
+      best.back() = i;
+      std::push_heap(best.begin(), best.end(), goes_first);
+      worst = row[best.front()];
+    }
+  }
+  std::sort_heap(best.begin(), best.end(), goes_first);
+  return best;
 }
 
 absl::Status TopK(KernelContext& context) {
@@ -44,11 +75,18 @@ absl::Status TopK(KernelContext& context) {
   const size_t rows = values.num_elements() == 0 ? 0 : view.rows();
   const bool known = VisitNumbers(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = x.elements<T>();
-    std::vector<ComputeType<T>> row(rows == 0 ? 0 : view.size);
+    // Elements of a type that the processor compares are read where they are, if they lie next to each other.
+    using Element = std::conditional_t<std::is_arithmetic_v<T>, T, ComputeType<T>>;
+    const bool lies_apart = view.inner != 1 || !std::is_same_v<Element, T>;
+    std::vector<Element> copy(rows == 0 || !lies_apart ? 0 : view.size);
     for (size_t r = 0; r < rows; ++r) {
       const size_t first = view.First(r), first_top = top.First(r);
-      for (size_t i = 0; i < row.size(); ++i) row[i] = Load(in[first + i * view.inner]);
-      const std::vector<size_t> best = BestOf(row, top.size, form.is_largest);
+      for (size_t i = 0; i < copy.size(); ++i) copy[i] = static_cast<Element>(Load(in[first + i * view.inner]));
+      absl::Span<const Element> row = copy;
+      if constexpr (std::is_same_v<Element, T>) {
+        if (!lies_apart) row = in.subspan(first, view.size);
+      }
+      const std::vector<size_t> best = form.is_largest ? BestOf<true>(row, top.size) : BestOf<false>(row, top.size);
       for (size_t i = 0; i < best.size(); ++i) {
         values.mutable_elements<T>()[first_top + i * view.inner] = in[first + best[i] * view.inner];
         indices.mutable_elements<int64_t>()[first_top + i * view.inner] = static_cast<int64_t>(best[i]);

@@ -13,6 +13,7 @@
 #include "ir/base/status.h"
 #include "runtime/onednn/open_library.h"
 #include "tools/program/bound_spinning.h"
+#include "tools/program/keep_freed_memory.h"
 #include "tools/program/progress_line.h"
 #include "tools/program/run_on_large_stack.h"
 
@@ -69,6 +70,7 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
   // Some builds of Abseil look for deadlocks at every lock, which small models feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   BoundSpinning();
+  KeepFreedMemory();
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;

@@ -54,12 +54,28 @@ inline Floats Abs(Floats x) { return Bits<Floats>(Bits<Words>(x) & 0x7fffffffu);
 inline Floats WithSignOf(Floats sign, Floats magnitude) {
   return Bits<Floats>((Bits<Words>(magnitude) & 0x7fffffffu) | (Bits<Words>(sign) & 0x80000000u));
 }
-// Where either is NaN: NaN.
-inline Floats Max(Floats a, Floats b) { return ((a > b) | (a != a)) ? a : b; }
-inline Floats Min(Floats a, Floats b) { return ((a < b) | (a != a)) ? a : b; }
-
+// Where either is NaN: NaN. The processor's own give b then.
 #if defined(__AVX512F__)
 inline constexpr __mmask16 kAllLanes = 0xffff;  // GCC 12 warns where functions without a mask leave lanes undefined
+inline Floats Max(Floats a, Floats b) {
+  return _mm512_mask_mov_ps(_mm512_maskz_max_ps(kAllLanes, a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+}
+inline Floats Min(Floats a, Floats b) {
+  return _mm512_mask_mov_ps(_mm512_maskz_min_ps(kAllLanes, a, b), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+}
+#elif defined(__AVX2__)
+inline Floats Max(Floats a, Floats b) {
+  return _mm256_blendv_ps(_mm256_max_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+inline Floats Min(Floats a, Floats b) {
+  return _mm256_blendv_ps(_mm256_min_ps(a, b), a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+}
+#else
+inline Floats Max(Floats a, Floats b) { return ((a > b) | (a != a)) ? a : b; }
+inline Floats Min(Floats a, Floats b) { return ((a < b) | (a != a)) ? a : b; }
+#endif
+
+#if defined(__AVX512F__)
 inline Floats Sqrt(Floats x) { return _mm512_maskz_sqrt_ps(kAllLanes, x); }
 inline Floats Floor(Floats x) {
   return _mm512_maskz_roundscale_ps(kAllLanes, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);

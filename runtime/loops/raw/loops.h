@@ -111,9 +111,16 @@ struct RowLoops {
   using JoinTaps = void (*)(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
                             size_t columns);
   JoinTaps largest_of_taps, sum_of_taps;
+  // Compares a row, the one numbered `place` of several, with the best element of each column so far, and takes over
+  // what is larger, or smaller: of equal ones the first, or the last. NaN is the largest and the smallest.
+  using TakeExtremes = void (*)(const float* row, int32_t place, float* best, int32_t* places, size_t count);
+  TakeExtremes take_first_largest, take_last_largest, take_first_smallest, take_last_smallest;
+  // Sets even[i] to x[2 * i] and odd[i] to x[2 * i + 1].
+  void (*split_pairs)(const float* x, float* even, float* odd, size_t count);
   double (*sum_of_powers)(const float* x, size_t count, float centre);     // of exp(x - centre)
   double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
   void (*add_to)(const float* x, double* sums, size_t count);
+  void (*to_float)(const double* x, float* y, size_t count);
   void (*add_scaled)(const float* x, float factor, float* sums, size_t count);  // sums += factor * x
 
   void (*transform)(const float* x, float* y, size_t count, Affine affine);

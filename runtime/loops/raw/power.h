@@ -46,7 +46,7 @@ inline Doubles Exp2(Doubles x) {
 inline Floats Power(Floats x, Floats y) {
   const Floats magnitude = Abs(x);
   const auto raise = [](Doubles base, Doubles exponent) {
-    // Of 0 and infinity the logarithm is replaced by one that every exponent takes out of float32.
+    // A stand-in replaces the logarithm of 0 and of infinity: every exponent takes it out of float32.
     Doubles logarithm = Log2(base > 0 ? base : Doubles{} + 1);
     logarithm = base == 0 ? Doubles{} - 1e300 : logarithm;
     logarithm = base > 1e300 ? Doubles{} + 1e300 : logarithm;

@@ -126,6 +126,11 @@ void AddTo(const float* x, double* sums, size_t count) {
   for (size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(x[i]);
 }
 
+void ToFloat(const double* x, float* y, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]);
+}
+
 void AddScaled(const float* x, float factor, float* sums, size_t count) {
   Zip(x, sums, sums, count, [factor](Floats v, Floats sum) { return sum + v * factor; });
 }
@@ -237,6 +242,41 @@ template <typename Of, typename OfTwo>
   for (size_t c = 0; c < columns; ++c) JoinTapsOf(taps, num_taps, c * step, y + c * count, count, add, add);
 }
 
+// `beats(a, b)`: whether a takes the place of b, which came before; not asked of what is not a number.
+template <typename Beats>
+[[gnu::always_inline]] inline void TakeExtremes(const float* row, int32_t place, float* best, int32_t* places,
+                                                size_t count, bool takes_last, Beats beats) {
+#pragma GCC ivdep
+  for (size_t c = 0; c < count; ++c) {
+    const float a = row[c], b = best[c];
+    const bool a_is_nan = a != a, b_is_number = b == b;
+    const bool takes = (beats(a, b) & b_is_number) | (a_is_nan & (b_is_number | takes_last));
+    best[c] = takes ? a : b;
+    places[c] = takes ? place : places[c];
+  }
+}
+
+void TakeFirstLargest(const float* row, int32_t place, float* best, int32_t* places, size_t count) {
+  TakeExtremes(row, place, best, places, count, false, [](float a, float b) { return a > b; });
+}
+void TakeLastLargest(const float* row, int32_t place, float* best, int32_t* places, size_t count) {
+  TakeExtremes(row, place, best, places, count, true, [](float a, float b) { return a >= b; });
+}
+void TakeFirstSmallest(const float* row, int32_t place, float* best, int32_t* places, size_t count) {
+  TakeExtremes(row, place, best, places, count, false, [](float a, float b) { return a < b; });
+}
+void TakeLastSmallest(const float* row, int32_t place, float* best, int32_t* places, size_t count) {
+  TakeExtremes(row, place, best, places, count, true, [](float a, float b) { return a <= b; });
+}
+
+void SplitPairs(const float* x, float* even, float* odd, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) {
+    even[i] = x[2 * i];
+    odd[i] = x[2 * i + 1];
+  }
+}
+
 // ---- affine functions ---------------------------------------------------------------------------------------------
 
 inline Floats Apply(Floats x, Affine f) { return (x - f.centre) * f.factor + f.shift; }
@@ -273,9 +313,15 @@ const RowLoops kRows = {
     .give_to_largest = GiveToLargest,
     .largest_of_taps = LargestOfTaps,
     .sum_of_taps = SumOfTaps,
+    .take_first_largest = TakeFirstLargest,
+    .take_last_largest = TakeLastLargest,
+    .take_first_smallest = TakeFirstSmallest,
+    .take_last_smallest = TakeLastSmallest,
+    .split_pairs = SplitPairs,
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,
+    .to_float = ToFloat,
     .add_scaled = AddScaled,
     .transform = Transform,
     .transform_scaled = TransformScaled,

@@ -1,5 +1,5 @@
-// Trigonometric and hyperbolic functions and their inverses, as many at once as a register holds; all are within 4 units
-// in the last place over the whole range of float32.
+// Trigonometric and hyperbolic functions and their inverses, as many at once as a register holds. All are within 4
+// units in the last place over the whole range of float32.
 //
 // The polynomials are those of Cephes (S. Moshier).
 #ifndef AMP_RUNTIME_LOOPS_RAW_TRIGONOMETRY_H_
@@ -65,7 +65,7 @@ inline Floats SinAfter(Ints quarters, Floats rest) {
 
 inline Floats Sin(Floats x) {
   const QuarterTurns turns = QuarterTurnsOf(x);
-  // Of -0 the rest is -0, too.
+  // The rest of -0 is -0, too.
   return WithLargeArguments(x, SinAfter(turns.quarters, turns.rest), [](float v) { return __builtin_sinf(v); });
 }
 

@@ -1,4 +1,4 @@
-// What oneDNN computes against the reference kernels: products, convolutions, recurrent layers.
+// oneDNN's kernels against the reference kernels: products, convolutions, recurrent layers.
 #include "runtime/cpu/library_kernels.h"
 
 #include <algorithm>
@@ -118,6 +118,31 @@ TEST_CASE("FusedMatMul") {
   }
 }
 
+TEST_CASE("Einsum as products of matrices, one after another") {
+  const auto einsum = [](const std::string& equation, std::vector<Dims> inputs) {
+    std::string node = "y = Einsum<equation = \"" + equation + "\">(a";
+    for (size_t i = 1; i < inputs.size(); ++i) absl::StrAppend(&node, ", ", std::string(1, "abcd"[i]));
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {  // ai.onnx's Einsum has no bfloat16
+      const std::string found = Family({.node = node + ")", .inputs = inputs}, dtype);
+      if (found != "onednn") return found;
+    }
+    return std::string("onednn");
+  };
+  CHECK(einsum("ij,jk->ik", {{4, 7}, {7, 5}}) == "onednn");
+  CHECK(einsum("bhid,bhjd->bhij", {{2, 3, 4, 5}, {2, 3, 6, 5}}) == "onednn");
+  CHECK(einsum("ij,jk,kl->il", {{4, 7}, {7, 5}, {5, 6}}) == "onednn");
+  CHECK(einsum("ij,jk,kl,lm->mi", {{4, 7}, {7, 5}, {5, 6}, {6, 3}}) == "onednn");
+  CHECK(einsum("bij,bjk,bkl->bli", {{2, 4, 7}, {2, 7, 5}, {2, 5, 6}}) == "onednn");
+  CHECK(einsum("bij,jk,bkl->bil", {{2, 4, 7}, {7, 5}, {2, 5, 6}}) == "onednn");
+  CHECK(einsum("i,ij,j->", {{4}, {4, 7}, {7}}) == "onednn");
+  // Nothing is summed by the first product: a later operand has the label that both have.
+  CHECK(einsum("ij,jk,jl->ikl", {{4, 7}, {7, 5}, {7, 6}}) == "reference");
+  CHECK(einsum("ij,jk,kl->il", {{4, 7}, {7, 0}, {0, 6}}) == "reference");
+  CHECK(einsum("ij,jk,kk->ik", {{4, 7}, {7, 5}, {5, 5}}) == "reference");
+  CHECK(einsum("...ij,jk,kl->...il", {{4, 7}, {7, 5}, {5, 6}}) == "reference");
+  CHECK(absl::StartsWith(einsum("ij,jk,kl->il", {{4, 7}, {7, 5}, {4, 6}}), "both: "));
+}
+
 // ---- convolutions
 
 // With W computed and constant, with a bias and without.
@@ -137,6 +162,44 @@ std::string Convolutions(const std::string& attributes, const Dims& x, const Dim
 
 std::string Conv(const std::string& attributes, const Dims& x, const Dims& w) {
   return Convolutions("y = Conv" + attributes, x, w, w[0]);
+}
+
+TEST_CASE("DeformConv: groups of both kinds, masks, windows, one and three axes") {
+  struct Deformable {
+    std::string attributes;
+    std::vector<Dims> inputs;  // x, w, offset, mask
+  };
+  const Deformable cases[] = {
+      {"", {{2, 3, 9, 8}, {5, 3, 3, 2}, {2, 12, 7, 7}}},
+      {"<strides = [2, 1], pads = [1, 2, 0, 1], dilations = [1, 2]>",
+       {{2, 3, 9, 8}, {5, 3, 3, 2}, {2, 12, 4, 9}, {2, 6, 4, 9}}},
+      {"<group = 2, offset_group = 2>", {{2, 4, 6, 6}, {6, 2, 2, 2}, {2, 16, 5, 5}, {2, 8, 5, 5}}},
+      {"<offset_group = 4>", {{1, 4, 40, 40}, {3, 4, 1, 1}, {1, 8, 40, 40}}},
+      {"", {{2, 3, 9}, {5, 3, 3}, {2, 3, 7}}},
+      {"", {{1, 2, 4, 4, 4}, {2, 2, 2, 2, 2}, {1, 24, 3, 3, 3}, {1, 8, 3, 3, 3}}}};
+  for (const Deformable& each : cases) {
+    for (const bool has_bias : {false, true}) {
+      const bool has_mask = each.inputs.size() == 4;
+      LibraryCase node = {.node = "y = DeformConv" + each.attributes + "(a, b, c", .inputs = each.inputs};
+      if (has_mask) node.node += has_bias ? ", e, d" : ", , d";
+      if (!has_mask && has_bias) node.node += ", d";
+      node.node += ")";
+      if (has_bias) node.inputs.push_back({each.inputs[1][0]});
+      INFO(node.node);
+      CHECK(Families(node) == "onednn");
+      for (const double scale : {0.1, 10.0}) {
+        node.scale = scale;
+        CHECK(Family(node) == "onednn");
+      }
+    }
+  }
+  const LibraryCase outside = {.node = "y = DeformConv(a, b, c)", .inputs = {{1, 1, 3, 3}, {1, 1, 2, 2}, {1, 8, 3, 2}}};
+  CHECK(absl::StartsWith(Family(outside), "both: "));
+  CHECK(absl::StartsWith(
+      Family({.node = "y = DeformConv(a, b, c, d)", .inputs = {{1, 1, 3, 3}, {2, 1, 2, 2}, {1, 8, 2, 2}, {1}}}),
+      "both: "));
+  CHECK(Family({.node = "y = DeformConv(a, b, c)", .inputs = {{0, 1, 3, 3}, {1, 1, 2, 2}, {0, 8, 2, 2}}}) ==
+        "reference");
 }
 
 TEST_CASE("Conv of one, two and three axes") {

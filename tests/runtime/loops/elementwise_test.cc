@@ -223,5 +223,18 @@ TEST_CASE("the choice between two") {
   }
 }
 
+TEST_CASE("And, Or and Not of truth values") {
+  const Dims shapes[][2] = {{{2, 3, 5}, {2, 3, 5}}, {{3, 1}, {5}}, {{1000}, {}}, {{}, {1000}}, {{}, {}}, {{0}, {1}},
+                            {{7, 33}, {33}}};
+  for (const auto& dims : shapes) {
+    const Tensor a = RandomTensor(DType::kBool, dims[0]), b = RandomTensor(DType::kBool, dims[1]);
+    for (const std::string op : {"And", "Or"}) {
+      CHECK(RunBoth({.node = "y = " + op + "(a, b)", .inputs = {a, b}, .relative = 0}) == "");
+      CHECK(RunBoth({.node = "y = " + op + "(a, a)", .inputs = {a}, .relative = 0}) == "");
+    }
+    CHECK(RunBoth({.node = "y = Not(a)", .inputs = {a}, .relative = 0}) == "");
+  }
+}
+
 }  // namespace
 }  // namespace amp

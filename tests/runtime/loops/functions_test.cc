@@ -1,5 +1,5 @@
-// Functions of the loops against the C library in float64, over the whole range of float32, with every set of loops that
-// the processor can run.
+// Functions of the loops against the C library in float64, over the whole range of float32. Every set of loops that the
+// processor can run is tested.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

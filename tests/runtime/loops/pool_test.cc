@@ -81,6 +81,27 @@ TEST_CASE("windows with indices: equal elements, not a number, nothing but paddi
   }
 }
 
+TEST_CASE("Col2Im: strides, dilations, padding, one and three axes") {
+  struct Columns {
+    Dims x;
+    std::vector<int64_t> image, block;
+    std::string attributes;
+  };
+  const Columns cases[] = {{{2, 3 * 6, 5 * 6}, {6, 8}, {2, 3}, ""},
+                           {{1, 2 * 9, 8 * 8}, {8, 8}, {3, 3}, "<pads = [1,1,1,1]>"},
+                           {{2, 4, 3 * 4}, {6, 8}, {2, 2}, "<strides = [2,2]>"},
+                           {{1, 6, 2 * 4}, {6, 11}, {2, 3}, "<strides = [3,2], dilations = [3,2], pads = [0,1,1,0]>"},
+                           {{1, 5 * 4, 9}, {7}, {4}, "<pads = [3,2]>"},
+                           {{2, 3 * 8, 2 * 3 * 4}, {3, 4, 5}, {2, 2, 2}, ""}};
+  for (const Columns& each : cases) {
+    for (const DType dtype : kLoopFloats) {
+      CHECK(RunBoth({.node = "y = Col2Im" + each.attributes + "(a, b, c)",
+                     .inputs = {RandomTensor(dtype, each.x), Tensor::OfInts(each.image), Tensor::OfInts(each.block)},
+                     .absolute = 1e-6}) == "");
+    }
+  }
+}
+
 TEST_CASE("indices that count columns first are for others") {
   CHECK(RunBoth({.node = "y, z = MaxPool<kernel_shape = [2,2], storage_order = 1>(a)",
                  .inputs = {RandomTensor(DType::kFloat32, {2, 3, 9, 13})},

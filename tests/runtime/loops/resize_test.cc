@@ -63,5 +63,34 @@ TEST_CASE("what is moved, lies beyond the input, or has no elements is for other
   CHECK(family("mode = \"linear\"", {x, Floats({1, 1, 0.1f, 2})}) == "");
 }
 
+TEST_CASE("GridSample: all paddings, points beyond the image, not a number, one and three axes") {
+  const std::pair<Dims, Dims> shapes[] = {{{2, 3, 5, 7}, {2, 4, 6, 2}},
+                                          {{1, 2, 1, 1}, {1, 3, 3, 2}},
+                                          {{2, 1, 30}, {2, 2000, 1}},
+                                          {{1, 2, 3, 4, 5}, {1, 3, 3, 90, 3}}};
+  for (const std::string mode : {"linear", "cubic"}) {
+    for (const std::string padding : {"zeros", "border", "reflection"}) {
+      for (const auto& [x, grid] : shapes) {
+        for (const DType dtype : kLoopFloats) {
+          const std::string node = absl::StrCat("y = GridSample<mode = \"", mode, "\", padding_mode = \"", padding,
+                                                "\", align_corners = ", x.size() % 2, ">(a, b)");
+          const Tensor image = RandomTensor(dtype, x);
+          const BothCase each = {
+              .node = node, .inputs = {image, RandomTensor(dtype, grid, Values::kPlain, 1)}, .opset = 22};
+          BothCase near = each, far = each;
+          near.absolute = far.absolute = 2e-5;
+          far.inputs[1] = RandomTensor(dtype, grid, Values::kWithSpecial, 1);
+          CHECK(RunBoth(near) == "");
+          CHECK(RunBoth(far) == "");
+        }
+      }
+    }
+  }
+  CHECK(RunBoth({.node = "y = GridSample<mode = \"nearest\">(a, b)",
+                 .inputs = {RandomTensor(DType::kFloat32, {1, 2, 4, 4}), RandomTensor(DType::kFloat32, {1, 3, 3, 2})},
+                 .opset = 22,
+                 .family = "reference"}) == "");
+}
+
 }  // namespace
 }  // namespace amp

@@ -47,7 +47,7 @@ TEST_CASE("integers become the nearest bfloat16, by one rounding") {
                  .inputs = {narrow},
                  .outputs = {DType::kBfloat16},
                  .relative = -LastPlace(DType::kBfloat16)}) == "");
-  // What float64 has not, either: just above a half.
+  // A number that float64 cannot hold either, which lies just above the middle between two bfloat16 numbers.
   const Tensor largest =
       Tensor::OfInts({(int64_t{1} << 62) + (int64_t{1} << 54) + 1, std::numeric_limits<int64_t>::min()});
   const absl::StatusOr<Ran> ran =
@@ -93,7 +93,8 @@ TEST_CASE("halves between two numbers of 16 bits are rounded to even, and what i
 
 TEST_CASE("Softmax and its kin") {
   for (const DType dtype : kLoopFloats) {
-    for (const Dims& dims : {Dims{3, 5}, Dims{2, 3, 17}, Dims{4, 1}, Dims{2, 1030}, Dims{2, 3, 40, 7}, Dims{0, 3}}) {
+    for (const Dims& dims : {Dims{3, 5}, Dims{2, 3, 17}, Dims{4, 1}, Dims{2, 1030}, Dims{2, 3, 40, 7}, Dims{0, 3},
+                             Dims{150, 15}, Dims{67, 16}, Dims{300, 1}, Dims{64, 2}}) {
       for (const int64_t axis : {-1, 0, 1}) {
         for (const std::string op : {"Softmax", "LogSoftmax", "LpNormalization"}) {
           const int opset = op == "LpNormalization" ? 22 : 13;
@@ -178,6 +179,28 @@ TEST_CASE("normalizations by channel") {
   }
 }
 
+TEST_CASE("normalization by the mean and the variance of a channel of all samples") {
+  const std::string node = "y = MeanVarianceNormalization(a)";
+  for (const DType dtype : kLoopFloats) {
+    for (const Dims& dims : {Dims{2, 6, 5, 7}, Dims{1, 2, 1, 3000}, Dims{5, 1, 40, 40}}) {
+      Tensor equal = RandomTensor(dtype, dims, Values::kPlain, 0);
+      CHECK(RunBoth({.node = node, .inputs = {RandomTensor(dtype, dims)}, .opset = 13, .absolute = 1e-5}) == "");
+      CHECK(RunBoth({.node = node, .inputs = {equal}, .opset = 13}) == "");
+    }
+    CHECK(RunBoth({.node = "y = MeanVarianceNormalization<axes = [0, 2]>(a)",
+                   .inputs = {RandomTensor(dtype, {3, 4, 50})},
+                   .opset = 13,
+                   .absolute = 1e-5}) == "");
+  }
+  Tensor far = RandomTensor(DType::kFloat32, {3, 4, 10, 100}, Values::kPlain, 1);
+  for (float& element : far.mutable_elements<float>()) element += 1000;
+  CHECK(RunBoth({.node = node, .inputs = {far}, .opset = 13, .absolute = 1e-5}) == "");
+  CHECK(RunBoth({.node = "y = MeanVarianceNormalization<axes = [2, 3]>(a)",
+                 .inputs = {RandomTensor(DType::kFloat32, {2, 3, 4, 5})},
+                 .opset = 13,
+                 .family = "reference"}) == "");
+}
+
 TEST_CASE("reductions along any axes") {
   for (const DType dtype : kLoopFloats) {
     const Tensor x = RandomTensor(dtype, {2, 3, 4, 35});
@@ -203,6 +226,47 @@ TEST_CASE("reductions along any axes") {
       CHECK(RunBoth({.node = absl::StrCat("y = ", op, "(a, b)"), .inputs = {special, Tensor::OfInts({axis})}}) == "");
     }
   }
+}
+
+TEST_CASE("running sums of rows that lie across each other") {
+  for (const DType dtype : kLoopFloats) {
+    const Tensor x = RandomTensor(dtype, {2, 17, 3, 5}), wide = RandomTensor(dtype, {6, 2100});
+    for (const std::string flags : {"", "<exclusive = 1>", "<reverse = 1>", "<exclusive = 1, reverse = 1>"}) {
+      const std::string node = "y = CumSum" + flags + "(a, b)";
+      for (const int64_t axis : {0, 1, -2}) {
+        const Tensor at = Tensor::Of<int64_t>(DType::kInt64, {}, {axis});
+        CHECK(RunBoth({.node = node, .inputs = {x, at}, .absolute = 1e-6}) == "");
+      }
+      CHECK(RunBoth({.node = node, .inputs = {wide, Tensor::OfInts({0})}, .absolute = 1e-6}) == "");
+    }
+    const Tensor last = Tensor::OfInts({-1});
+    CHECK(RunBoth({.node = "y = CumSum(a, b)", .inputs = {x, last}, .family = "reference"}) == "");
+  }
+  const Tensor special = RandomTensor(DType::kFloat32, {60, 5}, Values::kWithSpecial);
+  CHECK(RunBoth({.node = "y = CumSum(a, b)", .inputs = {special, Tensor::OfInts({0})}}) == "");
+}
+
+TEST_CASE("places of the largest and the smallest, across rows and in rows of a few elements") {
+  for (const DType dtype : kLoopFloats) {
+    const std::pair<Dims, int64_t> cases[] = {{{200, 4}, 1}, {{65, 1}, 1}, {{64, 15}, -1},   {{3, 70, 130}, 1},
+                                              {{5, 7}, 0},   {{4}, 0},     {{2, 3, 4, 5}, 1}};
+    for (const auto& [dims, axis] : cases) {
+      Tensor equal = RandomTensor(dtype, dims, Values::kPlain, 0);
+      for (const Tensor& x : {RandomTensor(dtype, dims, Values::kWithSpecial), RandomTensor(dtype, dims), equal}) {
+        for (const std::string op : {"ArgMax", "ArgMin"}) {
+          for (const int last : {0, 1}) {
+            const std::string node = absl::StrCat("y = ", op, "<axis = ", axis, ", keepdims = ", last,
+                                                  ", select_last_index = ", last, ">(a)");
+            CHECK(RunBoth({.node = node, .inputs = {x}, .outputs = {DType::kInt64}, .relative = 0}) == "");
+          }
+        }
+      }
+    }
+  }
+  CHECK(RunBoth({.node = "y = ArgMax<axis = 1>(a)",
+                 .inputs = {RandomTensor(DType::kFloat32, {3, 16})},
+                 .outputs = {DType::kInt64},
+                 .family = "reference"}) == "");
 }
 
 TEST_CASE("long sums keep their digits") {

@@ -42,6 +42,24 @@ TEST_CASE("a NaN is the largest and the smallest") {
   CHECK(position("y = ArgMin(x)") == "int64[1]: 1");
 }
 
+TEST_CASE("GatherElements along any axis, by both types of indices, some from the end") {
+  const auto picked = [](const std::string& indices, const std::string& node, const std::string& output) {
+    return Computed({.given = "float[3,2] x = {0, 1, 2, 3, 4, 5}, " + indices, .node = node, .output = output});
+  };
+  CHECK(picked("int64[2,2] i = {2, 0, -1, -3}", "y = GatherElements (x, i)", "float[2,2]") == "float32[2,2]: 4 1 4 1");
+  CHECK(picked("int32[2,2] i = {1, -2, 0, 1}", "y = GatherElements <axis = 1> (x, i)", "float[2,2]") ==
+        "float32[2,2]: 1 0 2 3");
+  CHECK(picked("int64[3,1] i = {0, 1, 2}", "y = GatherElements <axis = -2> (x, i)", "float[3,1]") ==
+        "float32[3,1]: 0 2 4");
+  CHECK(absl::StrContains(picked("int64[1,2] i = {0, 3}", "y = GatherElements (x, i)", "float[1,2]"),
+                          "expected an index in [-3, 3), found 3"));
+  CHECK(absl::StrContains(picked("int64[1,3] i = {0, 1, 1}", "y = GatherElements (x, i)", "float[1,3]"),
+                          "expected indices of at most [3,2]"));
+  CHECK(Computed({.given = "string[2] x = {\"a\", \"b\"}, int64[3] i = {1, 0, -1}",
+                  .node = "y = GatherElements (x, i)",
+                  .output = "string[3]"}) == "string[3]: b a b");
+}
+
 TEST_CASE("OneHot counts from the back since version 11 only") {
   const std::string given = "int64[3] i = {-1, 0, 2}, int64 depth = {2}, int32[2] values = {5, 7}";
   const auto one_hot = [&](int opset) {
@@ -58,6 +76,30 @@ TEST_CASE("TopK gives the first of equal elements first") {
   CHECK(Computed({.given = "uint8[3] x = {1, 0, 1}, int64[1] k = {3}",
                   .node = "values, y = TopK <largest = 0> (x, k)",
                   .output = "int64[3]"}) == "int64[3]: 1 0 2");
+}
+
+TEST_CASE("TopK and ArgMax of long rows and of short ones: equal elements in order, NaN the largest") {
+  std::string given = "int64[1] k = {8}, float[60] x = {0";
+  for (int i = 1; i < 60; ++i) given += ", " + std::to_string(i * 7 % 11);
+  const auto positions = [&](const std::string& node, const std::string& size) {
+    return Computed({.given = given + "}", .node = node, .output = "int64[" + size + "]"});
+  };
+  CHECK(positions("values, y = TopK (x, k)", "8") == "int64[8]: 3 14 25 36 47 58 6 17");
+  CHECK(positions("values, y = TopK <largest = 0> (x, k)", "8") == "int64[8]: 0 11 22 33 44 55 8 19");
+  CHECK(positions("y = ArgMax (x)", "1") == "int64[1]: 3");
+  CHECK(positions("y = ArgMax <select_last_index = 1> (x)", "1") == "int64[1]: 58");
+  CHECK(positions("y = ArgMin <select_last_index = 1> (x)", "1") == "int64[1]: 55");
+  const auto of_rows = [](const std::string& node) {
+    return Computed({.given = "float16[3,3] x = {15360, 16896, 16896, 15360, 32256, 32256, 0, 0, 0}",
+                     .node = node,
+                     .output = "int64[3,1]"});
+  };
+  CHECK(of_rows("y = ArgMax <axis = 1> (x)") == "int64[3,1]: 1 1 0");
+  CHECK(of_rows("y = ArgMax <axis = 1, select_last_index = 1> (x)") == "int64[3,1]: 2 2 2");
+  CHECK(of_rows("y = ArgMin <axis = 1> (x)") == "int64[3,1]: 0 1 0");
+  CHECK(Computed({.given = "int64[1] k = {2}, float16[4] x = {15360, 32256, 16896, 32256}",
+                  .node = "values, y = TopK (x, k)",
+                  .output = "int64[2]"}) == "int64[2]: 1 3");
 }
 
 TEST_CASE("Unique of slices, in their order or as they come") {
