@@ -1,4 +1,5 @@
-# cmake -DOUT=x.cc "-DPATHS=a.list;b.list" -P embed.cmake: the lists as raw string literals behind lists/embedded_lists.h.
+# cmake -DOUT=x.cc "-DPATHS=a.list;b.list" -P embed.cmake
+# writes the lists as raw string literals behind lists/embedded_lists.h.
 set(rows "")
 foreach(path IN LISTS PATHS)
   get_filename_component(name "${path}" NAME_WLE)

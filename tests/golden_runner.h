@@ -58,7 +58,7 @@ struct GoldenFile {
 absl::StatusOr<GoldenFile> ParseGoldenFile(absl::string_view text);
 std::string PrintGoldenFile(const GoldenFile& file);
 
-// What is wrong with the case, as text for a person (a diff where models differ); empty when all is well.
+// Returns what is wrong with the case, as text for a person (a diff where models differ), or "" when all is well.
 std::string CheckGoldenCase(const GoldenCase& golden, const GoldenRewrite& rewrite);
 
 // Makes what `rewrite` does now the expectation. A reason that does not exist any more becomes kNoReason.

@@ -5,8 +5,8 @@
 //   dim_value: 3      ->  dim_value: 2^62    or 0, -1, 1, 2^31, the data type or axis of something else
 //   attribute { .. }  ->  dropped, doubled, or one of another node
 //
-// What there is to edit is asked of protobuf's descriptors, so that no field is forgotten. A kind of message is chosen
-// before one of its instances, so that the one If of a model is met as often as its hundred nodes.
+// The fields that can be edited are taken from protobuf's descriptors, so that none is forgotten. A kind of message is
+// chosen before one of its instances, so that a model's only If is edited as often as its hundred nodes.
 #ifndef AMP_TESTS_MUTATE_MESSAGE_H_
 #define AMP_TESTS_MUTATE_MESSAGE_H_
 

@@ -113,7 +113,7 @@ Mutant MakeMutant(const std::vector<Source>& sources, int64_t seed, int64_t numb
   return mutant;
 }
 
-// What is wrong with the answer; empty when nothing is.
+// Returns what is wrong with the answer, or "" when nothing is.
 std::string Complaint(const ToolOutput& output) {
   if (output.exit_code == kInternalError) return absl::StrCat("exit 70: ", output.err);
   const bool is_line = absl::StartsWith(output.err, "amp-rewrite: error: ") &&
@@ -121,7 +121,7 @@ std::string Complaint(const ToolOutput& output) {
   return output.exit_code == 0 || is_line ? "" : absl::StrCat("not one line of error: ", output.err);
 }
 
-// The same model through the library.
+// Rewrites the model with the library instead of the program. Returns what is wrong with the answer, or "".
 std::string ComplaintInMemory(const std::string& bytes) {
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes)) return "";

@@ -1,5 +1,5 @@
-# CUDA toolkit for the executor's kernels on NVIDIA GPUs: the system's, where it has one. No part of it is needed to load
-# what is built; see enable_cuda.cmake for how it is compiled.
+# CUDA toolkit for the executor's kernels on NVIDIA GPUs: the system's, where it has one. The libraries that are built
+# load without any part of it; see enable_cuda.cmake for how they are compiled.
 include(CheckLanguage)
 check_language(CUDA)
 find_package(CUDAToolkit 12.0 QUIET)
@@ -11,8 +11,8 @@ option(AMP_WITH_DEVICE "Models may run on devices with memory of their own" ON)
 include(CMakeDependentOption)
 cmake_dependent_option(AMP_WITH_CUDA "Build the kernels for NVIDIA GPUs" ${found} AMP_WITH_DEVICE OFF)
 if(AMP_WITH_CUDA AND NOT found)
-  message(FATAL_ERROR "AMP_WITH_CUDA is on and no CUDA toolkit of version 12 or newer is found: put its nvcc on the PATH, "
-    "set CUDACXX, or set AMP_WITH_CUDA to OFF")
+  message(FATAL_ERROR "AMP_WITH_CUDA is on and no CUDA toolkit of version 12 or newer is found: put its nvcc on the "
+    "PATH, set CUDACXX, or set AMP_WITH_CUDA to OFF")
 endif()
 set(AMP_CUDA_VERSION "none")
 if(AMP_WITH_CUDA)

@@ -1,5 +1,6 @@
 # cuDNN for the executor's convolutions and attention on NVIDIA GPUs: the headers of the system's, 9.8 or newer, beside
-# the CUDA toolkit, and its front end, headers alone, from a pinned wheel. The library itself is opened when it is needed.
+# the CUDA toolkit, and its front end, headers alone, from a pinned wheel. The library itself is opened when it is
+# needed.
 set(AMP_CUDNN_VERSION "none")
 if(NOT AMP_WITH_CUDA)
   return()
@@ -17,8 +18,8 @@ if(CUDNN_INCLUDE_DIR AND AMP_CUDNN_VERSION VERSION_GREATER_EQUAL 9.8)
 endif()
 option(AMP_WITH_CUDNN "Use cuDNN for convolutions and attention on NVIDIA GPUs" ${found})
 if(AMP_WITH_CUDNN AND NOT found)
-  message(FATAL_ERROR "AMP_WITH_CUDNN is on and no headers of cuDNN 9.8 or newer are found: set CUDNN_PATH to where they are "
-    "in include, or AMP_WITH_CUDNN to OFF")
+  message(FATAL_ERROR "AMP_WITH_CUDNN is on and no headers of cuDNN 9.8 or newer are found: set CUDNN_PATH to where "
+    "they are in include, or AMP_WITH_CUDNN to OFF")
 endif()
 if(NOT AMP_WITH_CUDNN)
   message(STATUS "cuDNN: none, so that convolutions and attention on GPUs do not use Tensor Cores")

@@ -10,8 +10,8 @@ if(TARGET DNNL::dnnl)
 endif()
 amp_fetch(onednn_library onednn_cpu_gomp-2023.2.0-py2.py3-none-manylinux1_x86_64.whl onednn-cpu-gomp 2023.2.0
           2f22a54d6a890ed14bfa185d42a4be65d8b5b1df85dc1f0f3a9abe31620416fb)
-amp_fetch(onednn_headers onednn_devel_cpu_gomp-2023.2.0-py2.py3-none-manylinux1_x86_64.whl onednn-devel-cpu-gomp 2023.2.0
-          9763c69e8c907e119056bd52ad918ca84ac9ba939d130a99dfa95ccca3e5e284)
+amp_fetch(onednn_headers onednn_devel_cpu_gomp-2023.2.0-py2.py3-none-manylinux1_x86_64.whl onednn-devel-cpu-gomp
+          2023.2.0 9763c69e8c907e119056bd52ad918ca84ac9ba939d130a99dfa95ccca3e5e284)
 add_library(DNNL::dnnl SHARED IMPORTED GLOBAL)
 set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION "${onednn_library}/onednn_cpu_gomp-2023.2.0.data/data/lib/libdnnl.so.3"

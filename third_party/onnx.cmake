@@ -6,7 +6,9 @@ amp_fetch(onnx_source onnx-${onnx_version}.tar.gz onnx ${onnx_version} ${onnx_sh
 
 set(onnx_flags "-O2 -g0 -DNDEBUG -fvisibility-inlines-hidden")
 set(onnx_recipe 1)
-string(SHA256 onnx_key "${onnx_sha}|${CMAKE_CXX_COMPILER_ID}|${CMAKE_CXX_COMPILER_VERSION}|${Protobuf_VERSION}|${onnx_flags}|${onnx_recipe}")
+string(CONCAT onnx_inputs "${onnx_sha}|${CMAKE_CXX_COMPILER_ID}|${CMAKE_CXX_COMPILER_VERSION}|${Protobuf_VERSION}|"
+  "${onnx_flags}|${onnx_recipe}")
+string(SHA256 onnx_key "${onnx_inputs}")
 string(SUBSTRING "${onnx_key}" 0 12 onnx_key)
 set(onnx_dir "${AMP_DEPS_DIR}/build/onnx-${onnx_version}-${onnx_key}")
 
@@ -25,8 +27,9 @@ function(amp_build_onnx)
   cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
   foreach(step IN ITEMS configure build)
     if(step STREQUAL configure)
-      set(command "${CMAKE_COMMAND}" -S "${onnx_source}/onnx-${onnx_version}" -B "${onnx_dir}.work" -G "${CMAKE_GENERATOR}"
-          -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=${onnx_flags}" -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+      set(command "${CMAKE_COMMAND}" -S "${onnx_source}/onnx-${onnx_version}" -B "${onnx_dir}.work"
+          -G "${CMAKE_GENERATOR}" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=${onnx_flags}"
+          -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
           "-DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}" -DCMAKE_CXX_STANDARD=20
           -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DONNX_ML=ON -DONNX_BUILD_PYTHON=OFF -DONNX_BUILD_TESTS=OFF
           -DONNX_USE_PROTOBUF_SHARED_LIBS=ON -DONNX_USE_UNITY_BUILD=ON -DBUILD_SHARED_LIBS=OFF
@@ -34,7 +37,8 @@ function(amp_build_onnx)
     else()
       set(command "${CMAKE_COMMAND}" --build "${onnx_dir}.work" --parallel ${cores} --target install)
     endif()
-    execute_process(COMMAND ${command} RESULT_VARIABLE rc OUTPUT_FILE "${onnx_dir}.${step}.log" ERROR_FILE "${onnx_dir}.${step}.log")
+    execute_process(COMMAND ${command} RESULT_VARIABLE rc
+                    OUTPUT_FILE "${onnx_dir}.${step}.log" ERROR_FILE "${onnx_dir}.${step}.log")
     if(NOT rc EQUAL 0)
       message(FATAL_ERROR "ONNX: ${step} failed (${rc}); see ${onnx_dir}.${step}.log")
     endif()
@@ -46,7 +50,8 @@ endfunction()
 if(NOT EXISTS "${onnx_dir}/.complete")
   amp_build_onnx()
 endif()
-# Installed beside our archives, out of the way of an ONNX that the system has; tools/amp-rewriteConfig.cmake.in finds it.
+# ONNX is installed beside our archives, out of the way of an ONNX that the system has. tools/amp-rewriteConfig.cmake.in
+# finds it.
 if(AMP_INSTALL)
   install(DIRECTORY "${onnx_dir}/include" "${onnx_dir}/lib" DESTINATION ${CMAKE_INSTALL_LIBDIR}/amp-rewrite/onnx
     FILES_MATCHING PATTERN "*.h" PATTERN "*.a" PATTERN "*.cmake" PATTERN "CMakeFiles" EXCLUDE)

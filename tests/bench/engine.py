@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a model in another runtime whenever it is told to: engine.py onnxruntime|openvino-f32|openvino-bf16 MODEL.onnx INPUTS.npz WARMUP.
+"""Runs a model in another runtime, as many times as each line of standard input says.
 
-Talks as `amp-run --bench=stdin` does: "ready" and what there is to be said of it once the model is loaded and warmed up; then each line read is a number
-of runs, answered with the mean milliseconds of one, by the clock and of the process. One thread, all optimisations; results are left where the runtime has them.
+    engine.py onnxruntime|openvino-f32|openvino-bf16 MODEL.onnx INPUTS.npz WARMUP
+
+The script talks as `amp-run --bench=stdin` does. It loads the model, warms it up with WARMUP runs, and prints "ready",
+with a note behind it where the runtime computes in another type than the one asked for. Then it reads lines. Each line
+is a number of runs; the answer is the mean milliseconds of one run, by the clock and of the process. The runtime has
+one thread and all optimisations. Results stay where the runtime has them.
 """
 
 import sys

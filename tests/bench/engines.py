@@ -1,4 +1,4 @@
-"""Processes that each hold one loaded model and run it when told to, so that several of them can be measured in turns."""
+"""Processes that each hold one loaded model and run it when told to, so that models can be measured in turns."""
 
 import os
 import pathlib
@@ -8,13 +8,13 @@ import sys
 import tempfile
 
 WARMUP_RUNS = 2
-SHORTEST_MS = 20  # of what is measured at once: a faster model is run several times over
+SHORTEST_MS = 20  # of one measurement at least: a faster model is run several times over
 KIB, MB = 1024, 1e6
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
 def digits(number):
-    """Four of them, never as a power of ten."""
+    """Writes a number to four digits, or to the unit if it has more, and never as a power of ten."""
     return f"{number:.0f}" if number >= 1000 else f"{number:.4g}"
 
 
@@ -36,7 +36,10 @@ class Engine:
         return cls(kind, dtype, [sys.executable, script, kind, model, inputs, WARMUP_RUNS])
 
     def start(self):
-        """Whether it runs the model: then it is loaded, warmed up, and the length of a round is chosen."""
+        """Starts the process and says whether it runs the model.
+
+        The model is then loaded and warmed up, and the number of runs in a round is chosen.
+        """
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             self.command,
@@ -74,10 +77,13 @@ class Engine:
         return statistics.median(self.cpu)
 
     def times(self):
-        return f"{digits(self.median):>10} {digits(min(self.cpu)):>10} {digits(statistics.median(self.wall)):>10} {digits(self.peak_bytes / MB):>9}"
+        return (
+            f"{digits(self.median):>10} {digits(min(self.cpu)):>10} {digits(statistics.median(self.wall)):>10} "
+            f"{digits(self.peak_bytes / MB):>9}"
+        )
 
     def _ask(self, count):
-        """(wall, CPU) milliseconds of a run, or None."""
+        """Returns the (wall, CPU) milliseconds of a run, or None."""
         if self.process is None:
             return None
         try:
@@ -120,5 +126,5 @@ def measure(engines, rounds):
 
 
 def speed(ours, theirs):
-    """How many times as fast ours is: by the medians."""
+    """Says how many times as fast ours is, by the medians."""
     return theirs.median / ours.median

@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
-"""Writes a model of the executor's benchmark, and inputs for it beside it: executor_models.py NAME OUT.onnx (and OUT.npz).
+"""Writes a model of the executor's benchmark, and inputs for it beside the model.
 
-mlp_b256: 784-4096-4096-10, batch 256. resnet50_b1, resnet50_b16: 224 x 224 pictures. bert_base_s128: 12 layers, 768 wide, one sequence of 128 ids.
-Graphs are those that PyTorch exports in evaluation mode: BatchNormalizations are folded into their Conv, heads are split by Reshape and Transpose, GELU
-is Div, Erf, Add, Mul, Mul. Weights are random with a fixed seed, and scaled so that values neither grow nor vanish: float16 holds them all.
+    executor_models.py NAME OUT.onnx    writes OUT.npz, too
+
+NAME is one of:
+  mlp_b256                   784-4096-4096-10, batch 256
+  resnet50_b1, resnet50_b16  224 x 224 pictures
+  bert_base_s128             12 layers, 768 wide, one sequence of 128 ids
+
+The graphs are those that PyTorch exports in evaluation mode: BatchNormalizations are folded into their Conv, Reshape
+and Transpose split the heads, and GELU is Div, Erf, Add, Mul, Mul. The weights are random with a fixed seed. They are
+scaled so that values neither grow nor vanish, and float16 holds all of them.
 """
 
 import pathlib

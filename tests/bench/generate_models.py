@@ -1,8 +1,18 @@
 #!/usr/bin/env python3
-"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | hubs NODES | casts NODES | external | embedded, then OUT.onnx.
+"""Writes the models of the benchmark.
 
-graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
-denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. hubs: thousands of norms, states and Softmax that meet in one value. casts: users' casts of one value, and behind nodes of their own. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+    generate_models.py graph|denied|hubs|casts NODES OUT.onnx
+    generate_models.py branches IFS OUT.onnx
+    generate_models.py external|embedded OUT.onnx
+
+The kinds of models:
+  graph     a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks
+  denied    one chain of denied operators
+  branches  Ifs whose branches all read the graph's input
+  hubs      thousands of norms, states and Softmax that meet in one value
+  casts     users' casts of one value, and users' casts behind nodes of their own
+  external  1 GiB of weights in OUT.onnx.data beside the model
+  embedded  1.5 GB of weights inside the model file
 """
 
 import sys
@@ -112,7 +122,10 @@ def hubs_model(num_nodes, width=8):
 
 
 def casts_model(num_nodes, width=8):
-    """Casts to float16 that a rewrite makes superfluous: half of them read one value, half stand in pairs behind a MatMul of their own."""
+    """Makes casts to float16 that a rewrite makes superfluous.
+
+    Half of them read one value. The other half stand in pairs, each behind a MatMul of its own.
+    """
     model = new_model(f"casts_{num_nodes}", width)
     graph, count = model.graph, num_nodes // 7
 

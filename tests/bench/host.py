@@ -18,7 +18,7 @@ def read_cpuinfo():
 
 
 def cpu_facts(cpuinfo=None):
-    """(name, flags of its vector and matrix instructions)"""
+    """Returns (name of the processor, flags of its vector and matrix instructions)."""
     lines = (read_cpuinfo() if cpuinfo is None else cpuinfo).splitlines()
     facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     flags = [
@@ -43,7 +43,7 @@ def print_cpu():
 
 
 def recorded_classes(readme):
-    """Those whose figures README.md states, as "ISA class `avx512`"."""
+    """Returns the classes whose figures README.md states, written as "ISA class `avx512`"."""
     return set(re.findall(r"ISA class `(\w+)`", readme))
 
 

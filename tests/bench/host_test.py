@@ -1,4 +1,4 @@
-"""What benchmarks say of the machine that they run on: host_test.py"""
+"""Checks what the benchmarks say of the machine that they run on: host_test.py"""
 
 import host
 

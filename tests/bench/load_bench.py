@@ -21,7 +21,7 @@ import tempfile
 
 import numpy as np
 
-# What amp-train new makes, the batch, and one sample.
+# By step: the network that amp-train new makes, the batch, and the shape of one sample.
 STEPS = {
     "step mlp 64, batch 128": (["mlp", "784-64-64-10"], 128, [784]),
     "step mlp 256, batch 64": (["mlp", "784-256-10"], 64, [784]),

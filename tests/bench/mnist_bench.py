@@ -123,8 +123,9 @@ class Bench:
                         times[policy].append(ran.wall)
                     last = epochs[-1]
                     print(
-                        f"dense batch {batch:4} {policy:14} seed {seed}: test accuracy {found[-1]:.4f}, loss scale {last['loss_scale']:g}, "
-                        f"skipped {sum(e['skipped'] for e in epochs):g}, {last['ms_per_step']:.3f} ms/step, {ran.wall:.2f} s",
+                        f"dense batch {batch:4} {policy:14} seed {seed}: test accuracy {found[-1]:.4f}, "
+                        f"loss scale {last['loss_scale']:g}, skipped {sum(e['skipped'] for e in epochs):g}, "
+                        f"{last['ms_per_step']:.3f} ms/step, {ran.wall:.2f} s",
                         flush=True,
                     )
                 means[policy] = statistics.mean(found)
@@ -145,7 +146,10 @@ class Bench:
                 )
 
     def against_keras(self):
-        """Five epochs at batch 128 in turns: what fit takes in Keras, and the loop over epochs here; both on all cores."""
+        """Trains five epochs at batch 128 here and in Keras, in turns, both on all cores.
+
+        The time of fit in Keras is compared with that of the loop over epochs here.
+        """
         script = pathlib.Path(__file__).with_name("keras_mnist.py")
         forward, log = self.new("dense", "mlp", "784-64-64-10"), self.folder / "log.csv"
         steps = {
@@ -190,7 +194,8 @@ class Bench:
             bytes_ = self.activation_bytes(step, 8192)
             found[policy] = (epochs[0]["ms_per_step"], ran.peak, bytes_)
             print(
-                f"wide {policy:14} {epochs[0]['ms_per_step']:.0f} ms/step, loss {epochs[0]['loss']:.4f}, skipped {epochs[0]['skipped']:g}, "
+                f"wide {policy:14} {epochs[0]['ms_per_step']:.0f} ms/step, loss {epochs[0]['loss']:.4f}, "
+                f"skipped {epochs[0]['skipped']:g}, "
                 f"peak memory {ran.peak / 1e6:.0f} MB, activations {bytes_ / 1e6:.0f} MB",
                 flush=True,
             )
@@ -233,7 +238,8 @@ class Bench:
         )
         for row in epochs:
             print(
-                f"cnn mixed_float16 epoch {row['epoch']:g}: loss {row['loss']:.4f}, test accuracy {row['test_accuracy']:.4f}, loss scale {row['loss_scale']:g}, "
+                f"cnn mixed_float16 epoch {row['epoch']:g}: loss {row['loss']:.4f}, "
+                f"test accuracy {row['test_accuracy']:.4f}, loss scale {row['loss_scale']:g}, "
                 f"skipped {row['skipped']:g}, {row['ms_per_step']:.1f} ms/step",
                 flush=True,
             )
@@ -293,7 +299,8 @@ class Bench:
         )
         used = len(frozen) - 2  # without the head's
         print(
-            f"transfer frozen: test accuracy {epochs[-1]['test_accuracy']:.4f} after {len(epochs)} epochs, {epochs[-1]['ms_per_step']:.1f} ms/step; "
+            f"transfer frozen: test accuracy {epochs[-1]['test_accuracy']:.4f} after {len(epochs)} epochs, "
+            f"{epochs[-1]['ms_per_step']:.1f} ms/step; "
             f"{same} of {used} frozen tensors bit-identical; backward nodes in the backbone: {behind or 'none'}",
             flush=True,
         )
@@ -304,7 +311,8 @@ class Bench:
         step = self.step(trained, "--policy", "mixed_float16", "--optimizer", "adam", "--learning-rate", "0.0001")
         _, tuned = self.train(step, *test, "--epochs", 1, "--save-weights", fine, name=name)
         print(
-            f"transfer fine-tuned: test accuracy {tuned[-1]['test_accuracy']:.4f}, loss scale {tuned[-1]['loss_scale']:g}, skipped {tuned[-1]['skipped']:g}, "
+            f"transfer fine-tuned: test accuracy {tuned[-1]['test_accuracy']:.4f}, "
+            f"loss scale {tuned[-1]['loss_scale']:g}, skipped {tuned[-1]['skipped']:g}, "
             f"{tuned[-1]['ms_per_step']:.1f} ms/step",
             flush=True,
         )

@@ -1,4 +1,4 @@
-"""What running a model costs beside its arithmetic: memory of its values, time of an instruction, time of loading."""
+"""The costs of running a model beside its arithmetic: memory of values, time of an instruction, time of loading."""
 
 import json
 import subprocess
@@ -74,7 +74,10 @@ def save_weights(path):
 
 
 def plan_goals(program, folder, rounds):
-    """Of a chain of nodes that compute one element each, one by one, and of a model of large weights."""
+    """Yields the goals of a chain of nodes and of a model of large weights.
+
+    The nodes compute one element each, and run one by one.
+    """
     chain = bench(program, save_chain(folder / "chain.onnx"), "--random-inputs", "--no-fuse", runs=max(rounds, 5))
     yield (
         "an instruction, its one element included",

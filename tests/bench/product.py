@@ -1,4 +1,4 @@
-"""One product of two matrices, 2048 x 2048 each, where nothing but arithmetic counts: GFLOP/s in float32 and in bfloat16."""
+"""One product of two matrices, 2048 x 2048 each, where only arithmetic counts: GFLOP/s in float32 and bfloat16."""
 
 import engines
 import numpy as np

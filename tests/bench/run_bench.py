@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
-"""Measures amp-run against onnxruntime and OpenVINO, one thread each: run_bench.py --run build/tools/amp-run --tool build/tools/amp-rewrite [--real].
+"""Measures amp-run against onnxruntime and OpenVINO, one thread each.
 
-The models are those of executor_models.py, as they are and rewritten to both types. Every engine holds its model in a process of its own; all of them
-take turns on one core, a run or a few each (at least 20 ms), so that a slow minute of the machine touches all alike. Milliseconds are of the processor
-time of a process unless "wall" stands there; ratios are of medians. onnxruntime's CPU provider has no bfloat16 kernels, so it runs no such model.
-It measures too one product of large matrices (product.py), what a run's values take in memory, what an instruction and what loading costs (overheads.py).
---real: every model of $AMP_SHARED/models (else ../shared/models) that onnxruntime runs, on its own inputs, and the geometric mean of the ratios.
-Exits 1 when a goal is missed or amp-run fails. Needs the Python packages of the tests; models are made once.
+    run_bench.py --run build/tools/amp-run --tool build/tools/amp-rewrite [--real]
+
+The models are those of executor_models.py, as they are and rewritten to both types. Every engine holds its model in a
+process of its own. All engines take turns on one core, with one run or a few in each turn (at least 20 ms), so that a
+slow minute of the machine touches all alike. Milliseconds are of the processor time of a process unless "wall" stands
+there; ratios are of medians. onnxruntime's CPU provider has no bfloat16 kernels, so it runs no such model.
+
+The script also measures one product of large matrices (product.py), the memory that a run's values take, and the time
+that an instruction and loading take (overheads.py). With --real it measures every model of $AMP_SHARED/models (else
+../shared/models) that onnxruntime runs, on its own inputs, and the geometric mean of the ratios.
+
+The exit code is 1 when a goal is missed or amp-run fails. The script needs the Python packages of the tests. Models are
+made once.
 """
 
 import argparse
@@ -50,7 +57,8 @@ def print_circumstances(rounds, core):
     versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in ("onnxruntime", "openvino"))
     host.print_cpu()
     print(
-        f"{versions}; one thread, all on core {core}; {rounds} rounds in turns; load average before {os.getloadavg()[0]:.1f}\n",
+        f"{versions}; one thread, all on core {core}; {rounds} rounds in turns; "
+        f"load average before {os.getloadavg()[0]:.1f}\n",
         flush=True,
     )
     return host.has_amx()
@@ -77,7 +85,10 @@ def engines_of(files, inputs, program):
 
 
 def computed_type(engine):
-    """What the engine's speed is to be compared with: a hint makes a float32 file run in bfloat16."""
+    """Returns the type that the engine computes in, so that it is compared with ours in that type.
+
+    A hint makes a float32 file run in bfloat16.
+    """
     return "bfloat16" if engine.name == "openvino-bf16" and engine.dtype == "float32" else engine.dtype
 
 
@@ -154,7 +165,7 @@ def measure_made(args, has_amx):
 
 
 def real_feeds(subject):
-    """As the model declares them: what comes from random numbers is float32."""
+    """Gives the feeds the types that the model declares: what comes from random numbers is float32."""
     import onnx
 
     declared = {
@@ -196,7 +207,8 @@ def measure_real(args, has_amx):
             if not ours.problem and not theirs.problem:
                 ratios.append(engines.speed(ours, theirs))
                 print(
-                    f"{path.stem:34} {engines.digits(ours.median):>10} {engines.digits(theirs.median):>10} {ratios[-1]:10.3g} x",
+                    f"{path.stem:34} {engines.digits(ours.median):>10} {engines.digits(theirs.median):>10} "
+                    f"{ratios[-1]:10.3g} x",
                     flush=True,
                 )
     print()

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Measures a training step in amp-run against onnxruntime, one thread each: train_bench.py --run build/tools/amp-run --tool build/tools/amp-rewrite
---train build/tools/amp-train.
+"""Measures a training step in amp-run against onnxruntime, one thread each.
 
-A step (forward, loss, backward, loss scale, Adam) is one graph, which amp-rewrite --train makes of a new network in float32 and in both mixed policies.
-onnxruntime runs the float32 step with its functions inlined. Every engine holds its step in a process of its own, all take turns on one core; results
-stay in the memory of the engine. Milliseconds are of the processor time of a process; ratios are of medians. Exits 1 when the goal is missed or a step
-does not run. Needs the Python packages of the tests.
+    train_bench.py --run build/tools/amp-run --tool build/tools/amp-rewrite --train build/tools/amp-train
+
+A step (forward, loss, backward, loss scale, Adam) is one graph. amp-rewrite --train makes it of a new network, in
+float32 and in both mixed policies. onnxruntime runs the float32 step with its functions inlined. Every engine holds its
+step in a process of its own, and all take turns on one core. Results stay in the memory of the engine. Milliseconds are
+of the processor time of a process; ratios are of medians.
+
+The exit code is 1 when the goal is missed or a step does not run. The script needs the Python packages of the tests.
 """
 
 import argparse
@@ -25,7 +28,7 @@ from engines import Engine
 
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 GOAL = 1.2  # times as fast as onnxruntime, in float32
-# What amp-train new makes, the batch, and one sample.
+# By step: the network that amp-train new makes, the batch, and the shape of one sample.
 STEPS = {
     "mlp_64_b128": (["mlp", "784-64-64-10"], 128, [784]),
     "mlp_4096_b512": (["mlp", "784-4096-4096-10"], 512, [784]),

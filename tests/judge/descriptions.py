@@ -1,9 +1,13 @@
-"""What a model says beside data and types: doc_string, metadata_props and names of tensors, nodes, attributes, values, graphs and the model.
+"""Judges whether a rewrite keeps what a model says beside its data and types.
+
+A model says such things in doc_string, metadata_props and names: of tensors, nodes, attributes, values, graphs and the
+model itself.
 
     decorate(model)                    gives everything something to say
-    problems(original, rewritten)      sentences "description: ...", one for whatever a rewrite lost or changed
+    problems(original, rewritten)      sentences "description: ...", one for each thing that a rewrite lost or changed
 
-Low copies, casts and what an opset lift adds are new and say nothing. A function that was inlined is gone with its call; what is said inside it is not compared.
+Low copies, casts and what an opset lift adds are new and say nothing. A function that was inlined is gone with its
+call, so what is said inside it is not compared.
 """
 
 import onnx
@@ -15,7 +19,7 @@ OWN = "amp."  # the tool's own metadata of a model
 
 
 def decorate(model):
-    """Deterministic: the words are made of names and positions."""
+    """Gives each part of the model a description, made of names and positions, so that it is the same in every run."""
     _describe(model, "the model")
     for path, graph in all_graphs(model.graph):
         _describe(graph, f"graph {path or 'main'}")
@@ -115,4 +119,7 @@ def _node_problems(path, old, new):
         if a.doc_string != b.doc_string:
             yield f"description: attribute {a.name} of {who} said {a.doc_string!r} and says {b.doc_string!r}"
         if a.type == b.type == a.TENSOR and (a.t.name, _said(a.t)) != (b.t.name, _said(b.t)):
-            yield f"description: tensor {a.name} of {who} said {a.t.name!r} {_said(a.t)} and says {b.t.name!r} {_said(b.t)}"
+            yield (
+                f"description: tensor {a.name} of {who} said {a.t.name!r} {_said(a.t)} and says {b.t.name!r} "
+                f"{_said(b.t)}"
+            )

@@ -1,13 +1,15 @@
-"""Calls of model-local functions replaced by the functions' nodes, named as ir/functions/inline_functions.h promises: `inlined(model)`.
+"""Replaces calls of model-local functions by the functions' nodes, as ir/functions/inline_functions.h promises.
 
-Written from that promise and ONNX's description of functions alone, so that it judges the tool's inlining: structure.py compares node by node with it, and
-functions.py compares what both compute with what the original computes.
+`inlined(model)` gives values and nodes the promised names. It is written from that promise and ONNX's description of
+functions alone, so that it judges the tool's inlining: structure.py compares node by node with it, and functions.py
+compares what both compute with what the original computes.
 
   local.scale <by = 2.0> (x) named `call`, of  scale <by> (a) => (b) { [mul] c = Mul(a, a) b = Relu(c) }
   ->  [call/mul] call/c = Mul(x, x)   [call/Relu#0] y = Relu(call/c)
 
-`stays(function)` says which functions' calls are left. Functions of another opset than the model's are taken as of the model's: the checker has seen that
-their operators did not change in between. Not onnx.inliner, which loses a body's initializer or input that is the body's output as well.
+`stays(function)` says which functions' calls are left. A function of another opset than the model's is taken as of the
+model's: the checker has seen that its operators did not change in between. onnx.inliner is not used here, because it
+loses a body's initializer or input that is the body's output as well.
 """
 
 import collections

@@ -2,10 +2,12 @@
 
   renamed(model, seed)   the same model under other names and in another topological order, in every scope and function
   fingerprint(model)     equal for two models that differ in names and order alone
-  skeleton(model, low)   the same without what a rewrite may change: element types among float32 and `low`, casts between them, and whether a constant is
-                         an initializer or a node; so skeleton(original) == skeleton(rewritten) unless the opset was raised
+  skeleton(model, low)   the fingerprint without what a rewrite may change: element types among float32 and `low`, casts
+                         between them, and whether a constant is an initializer or a node; so skeleton(original) ==
+                         skeleton(rewritten) unless the opset was raised
 
-A value's digest is made of what computes it, back to the inputs (by position) and the constants (by content); a node with bodies has theirs as its own.
+The digest of a value is made of what computes it, back to the inputs (by position) and the constants (by content). The
+digest of a node with bodies includes the digests of the bodies.
 """
 
 import collections
@@ -30,7 +32,10 @@ def renamed(model, seed):
 
 
 def _rename(graph, outer, source):
-    """Names and order of a graph or a function. Names of scopes around it are in `outer`."""
+    """Renames and reorders a graph or a function.
+
+    `outer` has the names of the scopes around it.
+    """
     names, is_function = dict(outer), isinstance(graph, onnx.FunctionProto)
 
     def new(name):
@@ -82,7 +87,7 @@ def _digest(*parts):
 
 
 def fingerprint(model):
-    """(outputs, multiset of (operator, digest) over all scopes, functions)."""
+    """Returns (outputs, multiset of (operator, digest) over all scopes, functions)."""
     ordered = sort(onnx.ModelProto.FromString(model.SerializeToString()))
     nodes = collections.Counter()
     outputs = _Exact(nodes).graph(ordered.graph, {"": "-"})
@@ -91,7 +96,11 @@ def fingerprint(model):
 
 
 def skeleton(model, low, are_constants=False):
-    """(outputs, multiset of nodes). `are_constants`: initializers that are inputs too count as initializers alone. REQUIRES: no functions, ONNX's inference passes."""
+    """Returns (outputs, multiset of nodes).
+
+    `are_constants`: initializers that are inputs too count as initializers alone.
+    REQUIRES: the model has no functions, and ONNX's inference passes.
+    """
     ordered = scopes.inferred(sort(onnx.ModelProto.FromString(model.SerializeToString())), strict=False)
     if are_constants:
         constants = {t.name for t in ordered.graph.initializer}
@@ -112,7 +121,7 @@ class _Exact:
         self.nodes = nodes  # counted here
 
     def graph(self, graph, outer):
-        """Digest of a graph or a function: its outputs, its nodes and its weights."""
+        """Returns the digest of a graph or a function: its outputs, its nodes and its weights."""
         value, of = dict(outer), isinstance(graph, onnx.FunctionProto)
         constants = [] if of else [(t.name, self.constant(t)) for t in graph.initializer]
         constants += (
@@ -210,7 +219,11 @@ class _Loose(_Exact):
         return super().node(graph, node, value)
 
     def stated(self, node):
-        """Attributes, with the implied float32 of ConstantOfShape and SequenceEmpty spelled out, and without that of DequantizeLinear, which its scale implies."""
+        """Returns the attributes of a node with implied types treated as stated ones.
+
+        The float32 that ConstantOfShape and SequenceEmpty imply is spelled out. The output_dtype of DequantizeLinear is
+        left out where it is float32 or `low`, because its scale implies it.
+        """
         if node.op_type == "DequantizeLinear":
             return [
                 a

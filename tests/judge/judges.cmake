@@ -1,7 +1,8 @@
 # Independent judges in Python (requirements.txt). `tools/dev` makes the environment and sets the variable.
 set(AMP_TEST_PYTHON "" CACHE FILEPATH "Python with tests/judge/requirements.txt installed")
 if(NOT AMP_TEST_PYTHON)
-  message(WARNING "AMP_TEST_PYTHON is not set: the judge tests (numbers, structure, decisions, real models, random graphs) are LEFT OUT")
+  message(WARNING "AMP_TEST_PYTHON is not set: the judge tests (numbers, structure, decisions, real models, "
+    "random graphs) are LEFT OUT")
   return()
 endif()
 

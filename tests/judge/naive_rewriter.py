@@ -1,7 +1,9 @@
-"""A second, much simpler rewriter, so that the judges can be judged. It leaves bodies, functions and what bodies capture alone.
+"""A second, much simpler rewriter, so that the judges can be judged.
 
-It converts a fixed set of operators that are float32 now, casts what they read down and what they give up, and knows no colouring. `NaiveTool` answers
-the same calls as the real tool. `defect` makes it go wrong in one known way; tests/judge/self_test.py shows that the random-graph judge notices each:
+It leaves bodies, functions and what bodies capture alone. It converts a fixed set of operators that are float32 now,
+casts what they read down and what they give up, and knows no colouring. `NaiveTool` answers the same calls as the real
+tool. `defect` makes it go wrong in one known way; tests/judge/self_test.py shows that the random-graph judge notices
+each way:
 
   not idempotent       a second run changes the file
   greedy exclusion     more exclusion makes more nodes low
@@ -9,8 +11,8 @@ the same calls as the real tool. `defect` makes it go wrong in one known way; te
   position dependent   the decision depends on where a node stands in the file
   wrong wire           a converted node reads its inputs in the other order
   wrong weight         a converted weight has other values
-  blind                no choice at all: every float32 tensor is declared low, as the first converters of this kind did it; tests/judge/rewrite/complaints.py shows
-                       that users' complaints follow
+  blind                no choice at all: every float32 tensor is declared low, as the first converters of this kind did
+                       it; tests/judge/rewrite/complaints.py shows that users' complaints follow
 """
 
 import argparse
@@ -31,7 +33,7 @@ CONVERTED = {"MatMul", "Gemm", "Add", "Mul", "Sub", "Div", "Relu", "Tanh", "Sigm
 
 
 def rewrite(model, dtype, deny=(), defect=""):
-    """The rewritten model, or None when there is nothing to convert. REQUIRES: `model` is sorted."""
+    """Returns the rewritten model, or None when there is nothing to convert. REQUIRES: `model` is sorted."""
     types = scopes.typed_graphs(model, strict=False)[0][2]
     if dtype == "bfloat16" and scopes.opset(model) < 13:  # when the converted operators learned it
         return None
@@ -149,7 +151,10 @@ class _Rewrite:
 
 
 def convert_blindly(model, dtype):
-    """Every float32 weight and constant becomes low, inputs and outputs get casts, and nobody asks what the operators between take."""
+    """Makes every float32 weight and constant low, and gives inputs and outputs casts.
+
+    Nobody asks which types the operators in between take.
+    """
     low, result = DTYPES[dtype], scopes.without_value_info(model)
     for _, graph in scopes.all_graphs(result.graph):
         tensors = [a.t for n in graph.node if n.op_type == "Constant" for a in n.attribute if a.name == "value"]

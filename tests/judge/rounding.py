@@ -1,20 +1,31 @@
 #!/usr/bin/env python3
 """Judges a rewritten model's numbers with every 16-bit rounding applied.
 
-ONNX Runtime's CPU provider computes float16 nodes in float32 and drops many roundings, so it hides overflow, and it has hardly any bfloat16 kernel.
-Here every float16 / bfloat16 tensor is carried in float32 and rounded to its type where it is produced:
+ONNX Runtime's CPU provider computes float16 nodes in float32 and drops many roundings, so it hides overflow. It also
+has hardly any bfloat16 kernel. Here every float16 / bfloat16 tensor is carried in float32 and rounded to its type where
+it is produced. For a float16 node,
 
-    y = MatMul(a, b)      # float16      ->      y_wide = MatMul(a, b); y_low = Cast<float16>(y_wide); y_kept = Identity(y_low); y = Cast<float>(y_kept)
+    y = MatMul(a, b)
 
-(the Identity keeps the pair of casts from being folded). Graph optimisation is off. Graph inputs of a low type are rounded as they are fed. What comes
-out is what 16-bit storage with float32 arithmetic gives; it runs wherever the float32 model runs, so bfloat16 needs no kernels.
+becomes
 
-  rounding.py ORIGINAL.onnx REWRITTEN.onnx [--inputs FILE.npz]      arrays named after the inputs, plain or 'in::NAME'; absent: seeded random inputs
+    y_wide = MatMul(a, b); y_low = Cast<float16>(y_wide); y_kept = Identity(y_low); y = Cast<float>(y_kept)
+
+The Identity keeps the pair of casts from being folded. Graph optimisation is off. Graph inputs of a low type are
+rounded as they are fed. The result is what 16-bit storage with float32 arithmetic gives. It runs wherever the float32
+model runs, so bfloat16 needs no kernels.
+
+  rounding.py ORIGINAL.onnx REWRITTEN.onnx [--inputs FILE.npz]
   rounding.py --self-test
 
-The bound on each float output's relative L2 error is min(8 D u, 0.02) for float16 (u = 2^-11) and min(8 D u, 0.1) for bfloat16 (u = 2^-8), where D is
-the number of low nodes on the longest path of the rewritten model. Exit 0 inside the bound and without new NaN / Inf.
-The one invariant that is not obvious: a tensor whose type is unknown must never be skipped silently; `Widened.unknown` lists those.
+The arrays of FILE.npz are named after the inputs, plain or as 'in::NAME'. Without --inputs the inputs are random, from
+a fixed seed.
+
+The bound on each float output's relative L2 error is min(8 D u, 0.02) for float16 (u = 2^-11) and min(8 D u, 0.1) for
+bfloat16 (u = 2^-8), where D is the number of low nodes on the longest path of the rewritten model. The exit code is 0
+inside the bound and without new NaN / Inf.
+One invariant is not obvious: a tensor whose type is unknown must never be skipped silently; `Widened.unknown` lists
+such tensors.
 """
 
 import argparse
@@ -53,7 +64,10 @@ class Widened:
 
 
 def widen(model, rounding=True):
-    """Low tensors held in float32, and (under `rounding`) rounded where they are produced. `model` itself is not changed."""
+    """Makes a model that holds low tensors in float32 and (under `rounding`) rounds each where it is produced.
+
+    `model` itself is not changed.
+    """
     stated = inlined(model)
     typed = _typed_graphs(stated)
     wide = onnx.ModelProto()
@@ -72,7 +86,8 @@ def widen(model, rounding=True):
         names.add(name)
         return name
 
-    # typed_graphs and all_graphs walk in the same order. Inner graphs are done before the node lists of outer ones are replaced.
+    # typed_graphs and all_graphs walk in the same order. Inner graphs are done before the node lists of outer ones are
+    # replaced.
     for (path, _, types), graph in reversed(list(zip(typed, wide_graphs, strict=True))):
         _widen_graph(graph, types, path, rounding, unique, result)
     return result
@@ -105,7 +120,9 @@ def _widen_graph(graph, types, path, rounding, unique, result):
         if node.op_type == "Cast" and all(
             types.get(name) in LOW_TYPES | {TensorProto.FLOAT} for name in [*node.input, *node.output]
         ):
-            node.op_type = "Identity"  # onnxruntime drops a cast to the type that a value has, though a body that it inlined still reads it
+            # An Identity, because onnxruntime drops a cast to the type that a value has, though a body that it inlined
+            # still reads it.
+            node.op_type = "Identity"
             del node.attribute[:]
         is_outer = any(True for _ in scopes.bodies(node))  # its outputs are its bodies' outputs, rounded in there
         for i, name in enumerate(node.output):
@@ -163,7 +180,10 @@ def _widen_attribute(attribute):
 
 
 def with_unique_names(model):
-    """The model, or a copy without the node names that occur twice: ONNX allows them, onnxruntime does not."""
+    """Returns the model, or a copy without the node names that occur twice.
+
+    ONNX allows such names, onnxruntime does not.
+    """
     names = collections.Counter(n.name for n in model.graph.node)
     if any(count > 1 for name, count in names.items() if name):
         model = onnx.ModelProto.FromString(model.SerializeToString())
@@ -188,7 +208,7 @@ PRODUCTS_OF_8_BITS = {
 
 @functools.cache
 def saturates():
-    """Whether onnxruntime's products of uint8 and int8 saturate sums of two: they do on x86 without VNNI."""
+    """Says whether onnxruntime's products of uint8 and int8 saturate sums of two: they do on x86 without VNNI."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return False
     try:
@@ -198,12 +218,16 @@ def saturates():
 
 
 def session(model):
-    """An onnxruntime session that optimises nothing; where products of 8 bits would saturate, one whose optimisations keep them exact."""
+    """Makes an onnxruntime session that optimises nothing.
+
+    Where products of 8 bits would saturate, the session has the optimisations that keep them exact.
+    """
     import onnxruntime
 
     model = with_unique_names(model)
     if saturates() and any(node.op_type in PRODUCTS_OF_8_BITS for node in model.graph.node):
-        # An optimisation of this level makes int8 weights uint8. It fails where a weight is shared or activations are int8.
+        # An optimisation of this level makes int8 weights uint8. It fails where a weight is shared or activations are
+        # int8.
         failures = onnxruntime.capi.onnxruntime_pybind11_state
         try:
             return session_at(model, onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED)
@@ -224,12 +248,15 @@ def session_at(model, level):
 
 
 def run(model, feeds):
-    """Output name -> array (a list of arrays for a sequence). Float feeds take the input's own float type."""
+    """Runs the model and returns output name -> array (a list of arrays for a sequence).
+
+    Float feeds take the input's own float type.
+    """
     return run_session(session(model), feeds)
 
 
 def run_session(runner, feeds):
-    """The same, of a session."""
+    """Runs the model of a session, as run() runs a model."""
     types = {i.name: i.type for i in runner.get_inputs()}
     given = {}
     for name, value in feeds.items():
@@ -248,7 +275,7 @@ def run_session(runner, feeds):
 
 
 def run_rounded(model, feeds, rounding=True):
-    """What `model` gives with every low tensor rounded where it is produced (or, without `rounding`, with none rounded)."""
+    """Runs `model` with every low tensor rounded where it is produced (without `rounding`: with none rounded)."""
     wide = widen(model, rounding)
     rounded = {}
     with np.errstate(all="ignore"):
@@ -262,7 +289,10 @@ def run_rounded(model, feeds, rounding=True):
 
 
 def low_depth(model):
-    """D: the number of low nodes on the longest path. A body counts once, however often it runs. Casts and constants are not counted."""
+    """Returns D, the number of low nodes on the longest path.
+
+    A body counts once, however often it runs. Casts and constants are not counted.
+    """
     stated = inlined(model)
     typed = _typed_graphs(stated)
     types_of = {path: types for path, _, types in typed}
@@ -291,7 +321,10 @@ def low_depth(model):
 
 
 def bound(model, dtype, depth=None):
-    """At least one rounding: a loop's state that nothing computes is low all the same."""
+    """Returns the bound of the model's error, for at least one rounding.
+
+    A loop's state that nothing computes is low all the same.
+    """
     return min(8 * max(low_depth(model) if depth is None else depth, 1) * UNIT[dtype], CAP[dtype])
 
 
@@ -337,7 +370,7 @@ def _compare_arrays(name, x, y, difference):
 
 
 def expose(model, types):
-    """The model with every float tensor of its main graph as an output, and their names in order."""
+    """Returns the model with every float tensor of its main graph as an output, and the names of these in order."""
     shown = onnx.ModelProto()
     shown.CopyFrom(model)
     have = {v.name for v in shown.graph.output}
@@ -354,7 +387,10 @@ def expose(model, types):
 
 
 def first_divergence(original, rewritten, feeds, limit):
-    """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
+    """Finds the first tensor of the main graph, in order, that is further off than `limit`.
+
+    Returns (its name, its error, its new NaN / Inf), or None.
+    """
     base = inlined(original)
     wide = widen(rewritten).model
     shown, order = expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
@@ -369,7 +405,10 @@ def first_divergence(original, rewritten, feeds, limit):
 
 
 def largest_magnitude(model, feeds):
-    """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
+    """Returns (largest finite magnitude, its tensor) in the float32 run.
+
+    All float tensors of the main graph count.
+    """
     base = inlined(model)
     shown, order = expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
@@ -386,7 +425,10 @@ SIZES = {"samples": 1536}
 
 
 def random_feeds(model, seed=0, dim=2):
-    """Seeded inputs for every input that is not an initializer; symbolic dimensions, and those below 0, become `dim` or what SIZES says."""
+    """Makes seeded inputs for every input that is not an initializer.
+
+    Symbolic dimensions, and those below 0, become `dim` or what SIZES says.
+    """
     random = np.random.default_rng(seed)
     constant, feeds = {t.name for t in model.graph.initializer}, {}
     for info in model.graph.input:
@@ -407,19 +449,24 @@ def random_feeds(model, seed=0, dim=2):
     return feeds
 
 
-# All give 1 + 2^-12 in float16 by the sum of x and w, once they are rounded in the place that the name says.
+# All models give 1 + 2^-12 in float16 by the sum of x and w, once they are rounded in the place that the name says.
 SCOPE_TESTS = {
     "inside a scan": (
-        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  e, s = Scan<num_scan_inputs = 1, body = b (float16[1] p, float16 q) => (float16[1] r, float16 o) "
-        "{ r = Identity(p)  o = Add(q, q)  }>(z, l)  h = Constant<value=float[1] {0.5}>()  k = Cast<to=1>(s)  y = Mul(k, h)",
+        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  e, s = Scan<num_scan_inputs = 1, "
+        "body = b (float16[1] p, float16 q) => (float16[1] r, float16 o) { r = Identity(p)  o = Add(q, q)  }>(z, l)  "
+        "h = Constant<value=float[1] {0.5}>()  k = Cast<to=1>(s)  y = Mul(k, h)",
         "",
     ),
     "in a sequence": (
-        "d = Cast<to=10>(w)  z = Cast<to=10>(x)  a = Add(d, z)  s = SequenceConstruct(z, a)  i = Constant<value=int64 {1}>()  e = SequenceAt(s, i)  y = Cast<to=1>(e)",
+        (
+            "d = Cast<to=10>(w)  z = Cast<to=10>(x)  a = Add(d, z)  s = SequenceConstruct(z, a)  "
+            "i = Constant<value=int64 {1}>()  e = SequenceAt(s, i)  y = Cast<to=1>(e)"
+        ),
         "",
     ),
     "inside a mapped body": (
-        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  s = SequenceConstruct(z)  m = SequenceMap<body = b (float16[1] p) => (float16[1] o) { o = Add(p, l) }>(s) "
+        "z = Cast<to=10>(x)  l = Cast<to=10>(w)  s = SequenceConstruct(z)  "
+        "m = SequenceMap<body = b (float16[1] p) => (float16[1] o) { o = Add(p, l) }>(s) "
         "e = ConcatFromSequence<axis=0>(m)  y = Cast<to=1>(e)",
         "",
     ),
@@ -430,12 +477,17 @@ SCOPE_TESTS = {
     ),
     "in a function": (
         "y = local.f(x, w)",
-        '<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { c = Cast<to=10>(a)  d = Cast<to=10>(b)  e = Add(c, d)  o = Cast<to=1>(e) }',
+        (
+            '<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { c = Cast<to=10>(a)  d = Cast<to=10>(b)  '
+            "e = Add(c, d)  o = Cast<to=1>(e) }"
+        ),
     ),
     "in a function's branch": (
         "y = local.f(x, w)",
-        """<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { t = Constant<value=bool[1] {1}>()  g = Squeeze(t)  d = Cast<to=10>(b)
-        e = If(g)<then_branch = th() => (float16[1] p) { c = Cast<to=10>(a)  p = Add(c, d) }, else_branch = el() => (float16[1] q) { q = Neg(d) }>  o = Cast<to=1>(e) }""",
+        """<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { t = Constant<value=bool[1] {1}>()  \
+g = Squeeze(t)  d = Cast<to=10>(b)
+        e = If(g)<then_branch = th() => (float16[1] p) { c = Cast<to=10>(a)  p = Add(c, d) }, \
+else_branch = el() => (float16[1] q) { q = Neg(d) }>  o = Cast<to=1>(e) }""",
     ),
 }
 
@@ -453,9 +505,12 @@ def self_test():
     text = {
         "1 + 2^-12 in float16": "s = Add(x, w)  l = Cast<to=10>(s)  y = Cast<to=1>(l)",
         "1 + 2^-12 in bfloat16": "s = Add(x, w)  l = Cast<to=16>(s)  y = Cast<to=1>(l)",
-        "Constant value_float stays float32, its cast rounds": "c = Constant<value_float=1.000244140625>()  l = Cast<to=10>(c)  k = Cast<to=1>(l)  y = Add(k, x)",
+        "Constant value_float stays float32, its cast rounds": (
+            "c = Constant<value_float=1.000244140625>()  l = Cast<to=10>(c)  k = Cast<to=1>(l)  y = Add(k, x)"
+        ),
         "inside If": "t = Constant<value=bool[1] {1}>()  b = Squeeze(t)  l = Cast<to=10>(w)  z = Cast<to=10>(x) "
-        "o = If(b)<then_branch = th() => (float16[1] p) { p = Add(l, z) }, else_branch = el() => (float16[1] q) { q = Sub(l, z) }>  y = Cast<to=1>(o)",
+        "o = If(b)<then_branch = th() => (float16[1] p) { p = Add(l, z) }, "
+        "else_branch = el() => (float16[1] q) { q = Sub(l, z) }>  y = Cast<to=1>(o)",
     }
     for what, body in text.items():
         model = onnx.parser.parse_model(
@@ -479,7 +534,8 @@ def self_test():
 
     model = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17]> g (float[1] x, int64 n, bool c) => (float[1] y) { l = Cast<to=10>(x) '
-        "o = Loop(n, c, l)<body = b(int64 i, bool ci, float16[1] s) => (bool co, float16[1] t) { co = Identity(ci)  m = Mul(s, s)  t = Add(m, s) }>  y = Cast<to=1>(o) }"
+        "o = Loop(n, c, l)<body = b(int64 i, bool ci, float16[1] s) => (bool co, float16[1] t) "
+        "{ co = Identity(ci)  m = Mul(s, s)  t = Add(m, s) }>  y = Cast<to=1>(o) }"
     )
     expect("low nodes on the longest path, through a loop body", low_depth(model), 2)
     start = np.array([2.0**-6 + 2.0**-16], np.float32)
@@ -513,7 +569,8 @@ def self_test():
     )
 
     model = onnx.parser.parse_model(
-        '<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Cast<to=10>(x)  m = Mul(l, l)  y = Cast<to=1>(m) }'
+        '<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) '
+        "{ l = Cast<to=10>(x)  m = Mul(l, l)  y = Cast<to=1>(m) }"
     )
     whole = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Identity(x)  y = Mul(l, l) }'
@@ -557,7 +614,8 @@ def main():
     limit = bound(rewritten, max(used)) if used else 0.0
     bad = difference.worst > limit or difference.new_bad or difference.wrong
     print(
-        f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, new NaN / Inf {difference.new_bad}, {wide.roundings} tensors rounded"
+        f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, "
+        f"new NaN / Inf {difference.new_bad}, {wide.roundings} tensors rounded"
     )
     for name, share in difference.equal.items():
         print(f"{name}: {share:.2%} of the integers equal")

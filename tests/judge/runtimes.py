@@ -1,11 +1,16 @@
-"""Says whether runtimes take a rewritten model as users load it: onnxruntime with its default optimisations, and OpenVINO.
+"""Says whether runtimes take a rewritten model as users load it.
 
-    problems = runtimes.problems(original, rewritten, "float16", feeds)     # onnxruntime: loads, and runs where there are feeds
-    problems = runtimes.openvino_problems(original, rewritten)              # OpenVINO: compiles
+The runtimes are onnxruntime with its default optimisations, and OpenVINO.
 
-Both judge only what the original does too. Everything happens in a process of its own, started once: an optimiser that crashes is an answer.
-A bfloat16 model is let off where the CPU provider has no kernel, which is nearly everywhere; any other refusal counts.
-The one thing that is not obvious: the original is looked at only after the rewritten model was refused, which is rare.
+    problems = runtimes.problems(original, rewritten, "float16", feeds)
+    problems = runtimes.openvino_problems(original, rewritten)
+
+onnxruntime loads the model, and runs it where there are feeds. OpenVINO compiles it.
+
+Both functions judge only what the original does too. Everything happens in a process of its own, started once: an
+optimiser that crashes is an answer. A bfloat16 model is let off where the CPU provider has no kernel, which is nearly
+everywhere; any other refusal counts.
+One thing is not obvious: the original is looked at only after the rewritten model was refused, which is rare.
 """
 
 import collections
@@ -18,17 +23,24 @@ TIMEOUT_S = 300
 INVALID = ("Type Error", "INVALID_GRAPH", "bound to different types")  # what no kernel could help
 NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
 
-# Faults of onnxruntime: what the message holds, the optimiser without which the model is taken (none: it is no optimiser), why.
+# Faults of onnxruntime: a text of the message, the optimiser without which the model is taken (None: no optimiser is to
+# blame), and why.
 KNOWN_FAULTS = (
     (
         "_inlfunc_SequenceMap",
         None,
-        "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, a function itself",
+        (
+            "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, "
+            "a function itself"
+        ),
     ),
     (
         "crashed",
         "NchwcTransformer",
-        "the layout optimiser dies of a float16 Transpose of the first axis ahead of a product by constants (guards off)",
+        (
+            "the layout optimiser dies of a float16 Transpose of the first axis ahead of a product by constants "
+            "(guards off)"
+        ),
     ),
     (
         "Argument type mismatch when adding edge",
@@ -40,7 +52,7 @@ KNOWN_FAULTS = (
 
 @dataclasses.dataclass
 class Totals:
-    """What was judged, over all calls in this process."""
+    """Counts of what was judged, over all calls in this process."""
 
     loaded: int = 0
     run: int = 0
@@ -57,14 +69,20 @@ class Totals:
             if self.compiled + self.not_compiled
             else ""
         )
-        return f"onnxruntime with optimisations: {self.loaded} loaded, {self.run} of them run, {self.refused} refused as the original is, {self.no_kernel} without bfloat16 kernels{known}{openvino}"
+        return (
+            f"onnxruntime with optimisations: {self.loaded} loaded, {self.run} of them run, "
+            f"{self.refused} refused as the original is, {self.no_kernel} without bfloat16 kernels{known}{openvino}"
+        )
 
 
 TOTALS = Totals()
 
 
 def problems(original, rewritten, dtype, feeds=None):
-    """Sentences: onnxruntime with its default optimisations refuses the rewritten model, or (float16, with feeds) does not run it, but does the original."""
+    """Returns sentences where onnxruntime takes the original but not the rewritten model.
+
+    It takes a model that loads with its default optimisations and, for float16 with feeds, runs.
+    """
     feeds = feeds if dtype == "float16" else None
     error = _ask("optimised", rewritten, feeds)
     if error is None:
@@ -86,12 +104,18 @@ def problems(original, rewritten, dtype, feeds=None):
 
 
 def default_session_error(model):
-    """What onnxruntime says, or dies of, as it loads the model with its default optimisations; None if it loads."""
+    """Returns what onnxruntime says, or dies of, as it loads the model with its default optimisations.
+
+    Returns None if the model loads.
+    """
     return _ask("optimised", model)
 
 
 def _has_no_kernel(model, error):
-    """Whether no optimisation is to blame for the error: a kernel is missing, or the same is said without optimisations."""
+    """Says whether no optimisation is to blame for the error.
+
+    Either a kernel is missing, or the same is said without optimisations.
+    """
     if any(text in error for text in NO_KERNEL):
         return True
     return not any(text in error for text in INVALID) and _ask("plain", model) == error
@@ -109,7 +133,7 @@ def _known_fault(model, error, feeds):
 
 
 def openvino_problems(original, rewritten):
-    """Sentences: OpenVINO compiles the original, not the rewritten model."""
+    """Returns sentences where OpenVINO compiles the original but not the rewritten model."""
     error = _ask("openvino", rewritten)
     if error is None:
         TOTALS.compiled += 1
@@ -146,7 +170,10 @@ class _Worker:
         return f"crashed: exit code {code}"
 
     def _await_start(self):
-        """A process that does not come up would refuse originals too, and so let everything pass."""
+        """Waits until the process is ready, or raises an error.
+
+        A process that does not come up would refuse originals too, and so let everything pass.
+        """
         try:
             if self.pipe.poll(TIMEOUT_S) and self.pipe.recv() == "ready":
                 return
@@ -159,7 +186,7 @@ _WORKER = _Worker()
 
 
 def _ask(what, model, feeds=None):
-    """None, or what went wrong."""
+    """Returns None, or what went wrong."""
     return _WORKER.ask(what, rounding.with_unique_names(model).SerializeToString(), feeds)
 
 
@@ -182,7 +209,7 @@ def _answer_all(pipe):
 
 
 def _run(how, model, feeds):
-    """With default optimisations, under "plain" with none, under "without X" with all but one."""
+    """Runs the model with default optimisations, under "plain" with none, under "without X" with all but one."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

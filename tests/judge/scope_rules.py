@@ -1,15 +1,19 @@
-"""Judges casts and types across the scopes of a rewritten model: where a cast has to sit, which of them are one too many, which types must agree.
+"""Judges casts and types across the scopes of a rewritten model.
 
-`problems(known, added)` returns sentences as structure.py does. `known` is the rewritten model with inferred types, `added` says which nodes the rewrite
-added: {(path of the graph, index)}.
+The rules say where a cast has to sit, which casts are one too many, and which types must agree.
+`problems(known, added)` returns sentences as structure.py does. `known` is the rewritten model with inferred types.
+`added` says which nodes the rewrite added: {(path of the graph, index)}.
 
-  cast     the same value to the same type once in what a scope can see; no cast of what a cast gave, however deep the second one lies
-  place    a cast of a captured value sits in its producer's scope when a Loop, a Scan or a SequenceMap reads it, and inside the branch when only
-           branches of an If read it, so that a loop casts once and a branch that is not taken nothing
-  agree    the outputs of both branches and of their If have one type; so have a state, its initial value, its next and its final one; what a scan output
-           or a mapped sequence is made of has the type of the whole
+  cast     a value is cast to one type once in what a scope can see; no cast reads what a cast gave, however deep the
+           second one lies
+  place    a cast of a captured value sits in its producer's scope when a Loop, a Scan or a SequenceMap reads it, and
+           inside the branch when only branches of an If read it, so that a loop casts once and a branch that is not
+           taken casts nothing
+  agree    the outputs of both branches and of their If have one type; so have a state, its initial value, its next and
+           its final one; the parts of a scan output or of a mapped sequence have the type of the whole
 
-The one invariant that is not obvious: names repeat in sibling scopes, so a value is (the path of the graph that defines it, its name).
+One invariant is not obvious: names repeat in sibling scopes, so a value is (the path of the graph that defines it, its
+name).
 """
 
 import dataclasses
@@ -33,7 +37,7 @@ class Place:
     makers: dict  # name -> index of its node, or None for inputs and initializers
 
     def home(self, name):
-        """The place that defines a value, or None."""
+        """Returns the place that defines a value, or None."""
         return self if name in self.makers else self.outer.home(name) if self.outer else None
 
     def type(self, name):
@@ -41,7 +45,7 @@ class Place:
 
 
 def places(graph, owner="", outer=None, path=""):
-    """All graphs, outer ones first."""
+    """Returns all graphs, outer ones first."""
     types = {v.name: v.type for v in [*graph.value_info, *graph.input, *graph.output]}
     types.update((t.name, onnx.helper.make_tensor_type_proto(t.data_type, list(t.dims))) for t in graph.initializer)
     makers = {v.name: None for v in [*graph.input, *graph.initializer]} | {
@@ -84,7 +88,8 @@ def _cast(place, node, added, seen):
         found.append(f"cast: {place.path}{node.name} casts what {home.graph.node[maker].name} cast")
     if home is not place and place.owner in REPEATED:
         found.append(
-            f"place: {place.path}{node.name} casts {source} in the body of a {place.owner}, once each time round; it belongs to its producer"
+            f"place: {place.path}{node.name} casts {source} in the body of a {place.owner}, "
+            "once each time round; it belongs to its producer"
         )
     where = _readers(place.graph, node.output[0])
     if where and all(step == "If" for step in where):
@@ -93,7 +98,10 @@ def _cast(place, node, added, seen):
 
 
 def _readers(graph, name):
-    """Of every reader of a value that the graph defines: "" for the graph itself, else the operator whose body it lies in."""
+    """Lists where the readers of a value lie; the graph defines the value.
+
+    An entry is "" for the graph itself, else the operator whose body the reader lies in.
+    """
     steps = ["" for v in graph.output if v.name == name]
     for node in graph.node:
         steps += ["" for port in node.input if port == name]
@@ -102,7 +110,7 @@ def _readers(graph, name):
 
 
 def _kind(type_proto):
-    """Element type and containers, without shapes; None when unknown."""
+    """Returns the element type and the containers, without shapes; None when unknown."""
     kind = type_proto and type_proto.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         element = getattr(type_proto, kind).elem_type
@@ -111,7 +119,7 @@ def _kind(type_proto):
 
 
 def _agree(place, node):
-    """Types that have to be one, by position."""
+    """Compares the types that have to be one, by position."""
     bodies = dict(scopes.bodies(node))
     outside = lambda name: _kind(place.type(name)) if name else None
     groups = []

@@ -1,8 +1,8 @@
 """Walks an ONNX model scope by scope with the element type of every tensor.
 
-Types come from ONNX's own inference after all value_info was dropped; what inference does not know (operators without a schema) falls back to the
-file's value_info. `typed_graphs(model)` yields (path, graph, types): `types` maps every tensor name visible in that graph, captured ones included, to
-its ONNX element type (0: not a tensor, or unknown).
+Types come from ONNX's own inference after all value_info was dropped. What inference does not know (operators without a
+schema) falls back to the file's value_info. `typed_graphs(model)` yields (path, graph, types): `types` maps every
+tensor name visible in that graph, captured ones included, to its ONNX element type (0: not a tensor, or unknown).
 """
 
 import onnx
@@ -24,7 +24,7 @@ LOW_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
 def bodies(node):
-    """(attribute name, graph) of every graph that hangs on the node, in attribute order."""
+    """Yields (attribute name, graph) of every graph that hangs on the node, in attribute order."""
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
             yield attribute.name, attribute.g
@@ -33,7 +33,7 @@ def bodies(node):
 
 
 def element_type(type_proto):
-    """The element type of a tensor, of a sequence's or an optional's tensors; 0: unknown, or a map."""
+    """Returns the element type of a tensor, or of a sequence's or an optional's tensors; 0: unknown, or a map."""
     kind = type_proto.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         return getattr(type_proto, kind).elem_type
@@ -41,7 +41,7 @@ def element_type(type_proto):
 
 
 def all_graphs(graph, path=""):
-    """(path, graph), the graph itself first, then all graphs nested in it in node order."""
+    """Yields (path, graph): the graph itself first, then all graphs nested in it in node order."""
     yield path, graph
     for i, node in enumerate(graph.node):
         for name, body in bodies(node):
@@ -49,7 +49,7 @@ def all_graphs(graph, path=""):
 
 
 def reads(node):
-    """Every name that the node or a body of it reads; some of those are the body's own."""
+    """Yields every name that the node or a body of it reads; some of those are the body's own."""
     yield from node.input
     for _, body in bodies(node):
         for inner in body.node:
@@ -62,7 +62,10 @@ def cast_target(cast):
 
 
 def sort(model):
-    """Stable topological order of every graph of the model; what a body captures counts as read by the node that has it."""
+    """Sorts every graph of the model in a stable topological order.
+
+    What a body captures counts as read by the node that has it.
+    """
     for _, graph in all_graphs(model.graph):
         _sort_graph(graph)
     return model
@@ -93,7 +96,10 @@ def without_value_info(model):
 
 
 def inferred(model, strict=True):
-    """The model with value_info from ONNX's inference alone. Raises onnx.shape_inference.InferenceError under `strict`."""
+    """Returns the model with value_info from ONNX's inference alone.
+
+    Raises onnx.shape_inference.InferenceError under `strict`.
+    """
     return onnx.shape_inference.infer_shapes(without_value_info(model), check_type=strict, strict_mode=strict)
 
 
@@ -101,7 +107,7 @@ _RUNTIME_SCHEMAS = {}
 
 
 def runtime_schema(domain, operator):
-    """onnxruntime's own schema of an operator that ONNX does not define (version 1), or None."""
+    """Returns onnxruntime's own schema of an operator that ONNX does not define (version 1), or None."""
     if not _RUNTIME_SCHEMAS:
         from onnxruntime.capi import onnxruntime_pybind11_state
 
@@ -114,7 +120,7 @@ def runtime_schema(domain, operator):
 
 
 def port_types(schema, port):
-    """What onnxruntime's schema allows at a port: {'float', 'float16', ...}."""
+    """Returns the types that onnxruntime's schema allows at a port: {'float', 'float16', ...}."""
     allowed = next(
         (list(c.allowed_type_strs) for c in schema.type_constraints if c.type_param_str == port.typeStr), [port.typeStr]
     )
@@ -122,8 +128,11 @@ def port_types(schema, port):
 
 
 def _runtime_outputs(node, types):
-    """(output, element type) of a node that onnxruntime defines: a fixed type, that of an input under the same type variable, or (no input has it) that of
-    the first input, if the port may have it."""
+    """Yields (output, element type) of a node that onnxruntime defines.
+
+    The type is a fixed one, or that of an input under the same type variable. Where no input has that variable, it is
+    the type of the first input, if the port may have it.
+    """
     schema = runtime_schema(node.domain, node.op_type)
     if schema is None or len(node.input) > len(schema.inputs) or len(node.output) > len(schema.outputs):
         return
@@ -137,8 +146,12 @@ def _runtime_outputs(node, types):
 
 
 def with_guesses(model):
-    """A copy in which the outputs of operators that ONNX does not know have value_info: by onnxruntime's schema where it has one, else the type of the
-    node's first tensor input, as is the rule for fused and quantised operators. Only for what inference and the file leave open; main graph only."""
+    """Returns a copy in which the outputs of operators that ONNX does not know have value_info.
+
+    Their type comes from onnxruntime's schema where it has one. Else it is the type of the node's first tensor input,
+    as is the rule for fused and quantised operators. Only what inference and the file leave open is guessed, and only
+    in the main graph.
+    """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for _ in range(200):

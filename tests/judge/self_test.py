@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Shows that each judge says yes to a good rewrite and no to a bad one. Needs no program under test.
 
-`structure` is given one original with one correct rewrite, both as text, and then that rewrite with one edit per rule; the judge must name the rule.
-`rounding` has its own `--self-test`. The decision judge must see a node and a cast too many or too few; the random-graph judge must pass the naive
-rewriter and notice each of its known defects. `runtimes` must refuse a model that onnxruntime's optimiser makes invalid, and one that OpenVINO does not
-import. The judge of descriptions must miss whatever is erased.
+structure      is given one original with one correct rewrite, both as text, and then that rewrite with one edit per
+               rule; it must name the rule
+rounding       has its own `--self-test`
+decisions      must see a node and a cast too many or too few
+random graphs  must pass the naive rewriter and notice each of its known defects
+runtimes       must refuse a model that onnxruntime's optimiser makes invalid, and one that OpenVINO does not import
+descriptions   must notice whatever is erased
 """
 
 import sys
@@ -32,7 +35,8 @@ g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
 
 GOOD = """<ir_version: 8, opset_import: ["": 17], producer_name: "judge">
 g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
-  <float16[2,2] w_h = {1, 2, 3, 4}, float[2,2] v = {1, 0, 0, 1}, float16[2,2] v_h = {1, 0, 0, 1}, float[2,2] spare = {0, 0, 0, 0}>
+  <float16[2,2] w_h = {1, 2, 3, 4}, float[2,2] v = {1, 0, 0, 1}, float16[2,2] v_h = {1, 0, 0, 1}, \
+float[2,2] spare = {0, 0, 0, 0}>
 {
   [cx] x_h = Cast<to = 10>(x)
   [cz] z_h = Cast<to = 10>(z)
@@ -53,10 +57,11 @@ DESCRIBED = """<ir_version: 10, opset_import: ["": 17], producer_name: "judge">
 g (float[2,2] x, bool c) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {
   [const] k = Constant<value = float[2,2] {1, 2, 3, 4}>()
   [mm] m = MatMul(x, w)
-  [if] y = If(c) <then_branch = t () => (float[2,2] a) { [add] a = Add(m, k) }, else_branch = e () => (float[2,2] b) { [sub] b = Sub(m, k) }>
+  [if] y = If(c) <then_branch = t () => (float[2,2] a) { [add] a = Add(m, k) }, \
+else_branch = e () => (float[2,2] b) { [sub] b = Sub(m, k) }>
 }"""
 
-# Rule that must be named, what is wrong, the edit.
+# The rule that must be named, the fault, and the edit that makes it.
 BAD = [
     ("checker", "an operator's types disagree", [("Sub(r_f, e)", "Sub(r, e)")]),
     (
@@ -184,7 +189,7 @@ def test_scopes(count):
 
 
 def test_descriptions(count):
-    """What every part says, erased from one part at a time."""
+    """Erases the description of one part at a time, and expects the judge to notice."""
     original = descriptions.decorate(descriptions.state_types(onnx.parser.parse_model(DESCRIBED)))
 
     def without(edit):
@@ -223,11 +228,15 @@ def test_descriptions(count):
 
 
 # A norm written out: one LayerNormalization for onnxruntime, whose input and scale are to have one type.
-NORM = """<ir_version: 8, opset_import: ["": 17]> g (float[4,8] x) => (float[4,8] y) <float eps = {1}, KIND[8] scale = {1, 1, 1, 1, 1, 1, 1, 1}> {
-  a = Cast<to = 10>(x)  b = Cast<to = 1>(a)  m = ReduceMean<axes = [-1]>(b)  d = Sub(b, m)  two = Constant<value_float = 2.0>()  p = Pow(d, two)
-  v = ReduceMean<axes = [-1]>(p)  e = Add(v, eps)  s = Sqrt(e)  n = Div(d, s)  NARROW  t = Mul(q, scale)  u = Add(t, scale)  y = Cast<to = 1>(u)
+NORM = """<ir_version: 8, opset_import: ["": 17]> g (float[4,8] x) => (float[4,8] y) \
+<float eps = {1}, KIND[8] scale = {1, 1, 1, 1, 1, 1, 1, 1}> {
+  a = Cast<to = 10>(x)  b = Cast<to = 1>(a)  m = ReduceMean<axes = [-1]>(b)  d = Sub(b, m)  \
+two = Constant<value_float = 2.0>()  p = Pow(d, two)
+  v = ReduceMean<axes = [-1]>(p)  e = Add(v, eps)  s = Sqrt(e)  n = Div(d, s)  \
+NARROW  t = Mul(q, scale)  u = Add(t, scale)  y = Cast<to = 1>(u)
 }"""
-BATCH_NORM = """<ir_version: 8, opset_import: ["": 15]> g (float[1,2,2,2] x) => (float[1,2,2,2] y) <KIND[2] s = {1, 1}> {
+BATCH_NORM = """<ir_version: 8, opset_import: ["": 15]> g (float[1,2,2,2] x) => (float[1,2,2,2] y) \
+<KIND[2] s = {1, 1}> {
   a = Cast<to = 10>(x)  b = BatchNormalization(a, s, s, s, s)  y = Cast<to = 1>(b)
 }"""
 
@@ -309,10 +318,14 @@ def test_random_graphs(count):
 
 
 def test_exclusion(count):
-    """One rewrite makes a copy of a function and the other does not: a node that is low in both is none that became low."""
+    """Compares two rewrites of which one makes a copy of a function and the other does not.
+
+    A node that is low in both is not one that became low.
+    """
     function = """<domain: "local", opset_import: ["" : 17]> NAME (p) => (q) { q = Abs (p) }"""
     text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
-      g (float[2,2] x) => (float[2,2] y, float[2,2] z) { [k] k = Constant <value = TYPE[2,2] {1, 2, 3, 4}> () [f] z = local.NAME (x) MATMUL }"""
+      g (float[2,2] x) => (float[2,2] y, float[2,2] z) { [k] k = Constant <value = TYPE[2,2] {1, 2, 3, 4}> () \
+[f] z = local.NAME (x) MATMUL }"""
     low = "[x_to_float16] v = Cast <to = 10> (x) [mm] w = MatMul (v, k) [y_to_float32] y = Cast <to = 1> (w)"
     make = lambda name, dtype, nodes: onnx.parser.parse_model(
         (text + function).replace("NAME", name).replace("TYPE", dtype).replace("MATMUL", nodes)

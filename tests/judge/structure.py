@@ -9,22 +9,25 @@
   inference   strict type inference passes after all value_info is dropped
   value-info  no stated type differs from the inferred one
   io          inputs and outputs keep name, order, type and shape (a released one may become low)
-  node        every node survives, under its operator, with its attributes (types apart); only a user's
-              Cast between the low type and float32 may go, and only where it reads a low value now; only
-              Casts are new, and low copies of Constant nodes
-  tensor      node outputs keep their names, unless a Cast took over a graph output's name, or a low value that of the graph
-              output into which the user narrowed it
+  node        every node survives, under its operator, with its attributes (types apart); only a user's Cast between the
+              low type and float32 may go, and only where it reads a low value now; only Casts are new, and low copies
+              of Constant nodes
+  tensor      node outputs keep their names, unless a Cast took over a graph output's name, or a low value took over the
+              name of the graph output into which the user narrowed it
   cast        no identity cast, no widening and narrowing again, one per (value, type, scope), none unread
   name        value names are unique over all scopes, new nodes have unique names
   order       nodes are topologically sorted, untouched nodes keep their order, a cast sits right after its producer
-  place       a cast of a captured value sits in the right scope, and agree: types that go together are one (scope_rules.py)
+  place       a cast of a captured value sits in the right scope (scope_rules.py)
+  agree       types that go together are one (scope_rules.py)
   weight      no initializer is left behind unread, none is changed under its old name and type
   loads       onnxruntime loads it where it loads the original (float16)
-  optimised   the same with its default optimisations, both types, and runs it where there are inputs (runtimes.py)
+  optimised   onnxruntime does so with its default optimisations, in both types, and runs it where there are inputs
+              (runtimes.py)
 
-Of a model with functions that were inlined, node and tensor are judged by what is left without names and types (isomorphism.skeleton), and a Cast is the
-tool's if its name says so.
-Cast nodes of the original are the user's: they may round, repeat and do nothing; the rules hold for what the tool added.
+Where functions of the model were inlined, `node` and `tensor` are judged by what is left without names and types
+(isomorphism.skeleton), and a Cast is the tool's if its name says so.
+Cast nodes of the original are the user's. They may round, repeat and do nothing; the rules hold for what the tool
+added.
 """
 
 import argparse
@@ -46,8 +49,14 @@ DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
 
 def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=True, repaired=False, feeds=None):
-    """Every broken rule as one sentence. `dtype` is 'float16' or 'bfloat16'; `frozen`: under --freeze-initializers; `runtime`: judge `loads` and `optimised` too,
-    and that it runs on `feeds`; `repaired`: the result has to pass the plain checker although the original does not; its shapes may contradict each other as the original's do."""
+    """Returns every broken rule as one sentence.
+
+    dtype     'float16' or 'bfloat16'
+    frozen    the rewrite ran under --freeze-initializers
+    runtime   `loads` and `optimised` are judged too, and that the result runs on `feeds`
+    repaired  the result has to pass the plain checker although the original does not; its shapes may contradict each
+              other as the original's do
+    """
     found = []
     if message := _checker(rewritten, full=not repaired):
         found += message if _passes_checker(original) or repaired else []
@@ -90,7 +99,7 @@ def _checker(model, full=True):
 
 
 def checker_problems(original, rewritten):
-    """What the checker says of the rewritten model and not of the original."""
+    """Returns what the checker says of the rewritten model where it says nothing of the original."""
     return _checker(rewritten) if _passes_checker(original) else []
 
 
@@ -160,11 +169,13 @@ def _io(original, rewritten, low, keep_io, frozen):
 
 
 def match(before, after):
-    """Pairs the original's nodes with the rewritten model's, scope by scope: [((path before, path after), graph before, graph after, {index before: index
-    after})].
+    """Pairs the original's nodes with the rewritten model's, scope by scope.
 
-    A node is found by its name where that is unique in both, else by its first output, else (an output's name was taken over by a Cast) as the
-    producer of what that Cast reads."""
+    Returns [((path before, path after), graph before, graph after, {index before: index after})].
+
+    A node is found by its name where that is unique in both. Else it is found by its first output. Where a Cast took
+    over that output's name, the node is the producer of what that Cast reads.
+    """
     pairs = []
 
     def walk(old_path, path, old, new):
@@ -218,7 +229,7 @@ def _attributes(node, upgraded):
 
 
 def _named_casts(model):
-    """{(path, index)} of the casts whose node name is one that the tool gives."""
+    """Returns {(path, index)} of the casts whose node name is one that the tool gives."""
     name = re.compile(r".*_to_(float16|bfloat16|float32)(_\d+)?$")
     return {
         (path, i)
@@ -234,7 +245,10 @@ def _same_skeleton(original, rewritten, low, frozen):
         return []
     gone, new = left[1] - right[1], right[1] - left[1]
     return [
-        f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"
+        (
+            f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes "
+            f"differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"
+        )
     ]
 
 
@@ -242,7 +256,10 @@ UNITS = {"LayerNormalization", "RMSNormalization", "GroupNormalization"}
 
 
 def _units(model):
-    """What stands for a norm that was written out, by the record of the rewrite: (first outputs of the nodes that went, {output of the last one before: now})."""
+    """Returns what stands for the norms that were written out, by the record of the rewrite.
+
+    The result is (first outputs of the nodes that went, {output of the last node before: output now}).
+    """
     gone, units = set(), {}
     for entry in model.metadata_props:
         for unit in json.loads(entry.value).get("units", []) if entry.key == "amp.rewrite" else ():
@@ -253,7 +270,7 @@ def _units(model):
 
 
 def _nodes(base, rewritten, typed, upgraded, low):
-    """(sentences, {(path, index)} of the nodes that are new)."""
+    """Returns (sentences, {(path, index)} of the nodes that are new)."""
     found, added, widened_at = [], set(), {}
     old_types_at = {path: types for path, _, types in scopes.typed_graphs(base, strict=False)}
     types_at = {path: types for path, _, types in typed}
@@ -299,7 +316,9 @@ def _nodes(base, rewritten, typed, upgraded, low):
                     low,
                     TensorProto.FLOAT,
                 }:
-                    continue  # low -> float32 -> low is exact, and so is float32 -> float32 of what is low now: its value, or its readers, are low
+                    # low -> float32 -> low is exact, and so is float32 -> float32 of what is low now: its value, or its
+                    # readers, are low.
+                    continue
                 if not upgraded:
                     found.append(f"node: {who} is gone")
                 elif node.name:
@@ -334,7 +353,7 @@ def _nodes(base, rewritten, typed, upgraded, low):
 
 
 def _is_low_copy(node, old):
-    """Whether the new node is a Constant with the values of one of the graph's own, rounded."""
+    """Says whether the new node is a Constant with the values of one of the graph's own, rounded."""
     value = lambda n: next((onnx.numpy_helper.to_array(a.t) for a in n.attribute if a.name == "value"), None)
     if node.op_type != "Constant" or (low := value(node)) is None:
         return False
@@ -452,7 +471,7 @@ def _weights(original, rewritten):
 
 
 def _unread(model):
-    """Initializers that nothing in their own graph or its bodies reads."""
+    """Returns the initializers that nothing in their own graph or its bodies reads."""
     found = []
     for _, graph in scopes.all_graphs(model.graph):
         read = {v.name for v in graph.output} | {name for node in graph.node for name in scopes.reads(node)}
@@ -464,7 +483,7 @@ def _unread(model):
 
 
 def load_error(model):
-    """None if onnxruntime's CPU provider loads the model, else its message."""
+    """Returns None if onnxruntime's CPU provider loads the model, else its message."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -480,14 +499,18 @@ def load_error(model):
 
 def _loads(original, rewritten):
     message = load_error(rewritten)
-    # An operator that has no float16 kernel but is a function is inlined into the body of a SequenceMap, which is one too: it cannot do both.
+    # An operator that has no float16 kernel but is a function is inlined into the body of a SequenceMap, which is a
+    # function too. onnxruntime cannot do both.
     if message and "_inlfunc_SequenceMap" not in message and load_error(original) is None:
         return [f"loads: onnxruntime loads the original, not the rewritten model: {message}"]
     return []
 
 
 def low_nodes(original, rewritten, dtype):
-    """The original's nodes that read or write a low tensor in the rewritten model and did not before: (path of the original's graph, index)."""
+    """Returns the original's nodes that are low in the rewritten model and were not before.
+
+    Such a node reads or writes a low tensor. An entry is (path of the original's graph, index).
+    """
     if list(original.functions) != list(rewritten.functions):
         return _low_inlined(rewritten, dtype)
     types = lambda model: {path: found for path, _, found in scopes.typed_graphs(model, strict=False)}
@@ -504,14 +527,21 @@ def low_nodes(original, rewritten, dtype):
 
 
 def low_nodes_of_each(original, rewrites, dtype):
-    """low_nodes of several rewrites of one model, by one way of counting: functions may be gone, or others, in some of them alone."""
+    """Returns low_nodes of several rewrites of one model, all counted in one way.
+
+    Functions may be gone, or others, in some of the rewrites alone.
+    """
     if any(list(original.functions) != list(rewritten.functions) for rewritten in rewrites):
         return [_low_inlined(rewritten, dtype) for rewritten in rewrites]
     return [low_nodes(original, rewritten, dtype) for rewritten in rewrites]
 
 
 def _low_inlined(rewritten, dtype):
-    """Of a model whose functions are gone, low nodes by their place among those that are neither casts nor constants: comparable between two such rewrites."""
+    """Returns the low nodes of a model whose functions are gone.
+
+    A node is known by its place among those that are neither casts nor constants, so that two such rewrites can be
+    compared.
+    """
     lows = set()
     for path, graph, types in scopes.typed_graphs(rewritten, strict=False):
         nodes = [n for n in graph.node if n.op_type not in ("Cast", "Constant")]

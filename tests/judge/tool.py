@@ -1,7 +1,8 @@
 """Talks to the program under test.
 
-Two ways, one interface: `Tool(path)` starts `rewrite_batch` once and sends it one JSON array of arguments per line (thousands of rewrites, one
-process), or, when the path names anything else, starts `amp-rewrite` anew for every call.
+One interface has two ways to run it. `Tool(path)` starts `rewrite_batch` once and sends it one JSON array of arguments
+per line: thousands of rewrites in one process. When the path names anything else, `Tool(path)` starts `amp-rewrite`
+anew for every call.
 
     with Tool("build/tests/rewrite_batch") as tool:
         answer = tool.run(["in.onnx", "-o", "out.onnx", "--dtype", "bfloat16"])

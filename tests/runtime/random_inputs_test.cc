@@ -1,4 +1,4 @@
-// What is made up for inputs that nobody gave, by what the model says of them.
+// Values that are made up for inputs that nobody gave, by what the model says of them.
 #include "runtime/random_inputs.h"
 
 #include "absl/algorithm/container.h"

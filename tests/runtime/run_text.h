@@ -1,9 +1,9 @@
 // Runs one node, written as ONNX's text, for tests of kernels.
 //
-//   Computed({.opset = 14, .given = "int8[2] a = {7, -7}, int8[1] b = {2}", .node = "y = Div(a, b)", .output = "int8[2]"})
-//       == "int8[2]: 3 -3"
+//   Computed({.opset = 14, .given = "int8[2] a = {7, -7}, int8[1] b = {2}", .node = "y = Div(a, b)",
+//             .output = "int8[2]"}) == "int8[2]: 3 -3"
 //
-// What fails is "error: " and the message.
+// A node that fails gives "error: " and the message.
 #ifndef AMP_TESTS_RUNTIME_RUN_TEXT_H_
 #define AMP_TESTS_RUNTIME_RUN_TEXT_H_
 

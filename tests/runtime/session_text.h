@@ -59,7 +59,8 @@ inline double LargestMagnitude(const std::vector<double>& elements) {
   return largest;
 }
 
-// What differs by more than `tolerance` times the largest magnitude of the expected tensor; empty if nothing does.
+// Describes the first element that differs by more than `tolerance` times the largest magnitude of the expected tensor.
+// Returns "" if none does.
 inline std::string DifferenceOf(const Tensor& found, const Tensor& expected, double tolerance) {
   if (found.dtype() != expected.dtype() || found.dims() != expected.dims()) {
     return absl::StrCat("found ", found.TypeText(), ", expected ", expected.TypeText());

@@ -4,7 +4,8 @@
 include(${CMAKE_CURRENT_LIST_DIR}/../run_and_check.cmake)
 
 file(REMOVE_RECURSE ${WORK})
-set(project -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK} -G Ninja -DAMP_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+set(project -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK} -G Ninja -DAMP_SOURCE=${SOURCE}
+  -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 
 # The parent's flags, and no build type.
 run(${CMAKE_COMMAND} ${project} "-DCMAKE_CXX_FLAGS=-Wold-style-cast -Wshadow")

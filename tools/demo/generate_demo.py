@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Writes demo.onnxtxt beside this script: the demo model with seeded weights. Needs NumPy.
 
-A small image classifier of the usual parts: convolutional stem, patches, one transformer block whose patches see only
-earlier patches, classifier. The attention mask is made as exporters make it, (1 - keep) * lowest float32: in float16 that
-constant is -Inf, 0 * -Inf is NaN, and so is everything after it unless a converter leaves those nodes alone.
+The model is a small image classifier of the usual parts: a convolutional stem, patches, one transformer block whose
+patches see only earlier patches, and a classifier. The attention mask is made as exporters make it, (1 - keep) * lowest
+float32. In float16 that constant is -Inf, 0 * -Inf is NaN, and so is everything after it unless a converter leaves
+those nodes alone.
 """
 
 import pathlib

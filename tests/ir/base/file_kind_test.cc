@@ -1,4 +1,4 @@
-// What a file is, by its first bytes.
+// The kind of a file, by its first bytes.
 #include "ir/base/file_kind.h"
 
 #include <fcntl.h>

@@ -30,7 +30,7 @@ onnx::NodeProto* AddNode(onnx::GraphProto* graph, const std::string& op_type, co
 onnx::AttributeProto* AddInts(onnx::NodeProto* node, const std::string& name, const std::vector<int64_t>& values);
 onnx::AttributeProto* AddInt(onnx::NodeProto* node, const std::string& name, int64_t value);
 
-// What a call in a process of its own came to.
+// The outcome of a call that was made in a process of its own.
 struct ChildResult {
   int signal = 0;  // that killed it
   absl::StatusCode code = absl::StatusCode::kOk;

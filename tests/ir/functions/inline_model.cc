@@ -1,5 +1,5 @@
-// inline_model: the inliner alone, for tests/judge/rewrite/functions.py. Reads lines "IN.onnx OUT.onnx"; answers each with
-// "ok CALLS" or "error TEXT". Domain ai.amp is inlined too.
+// inline_model: the inliner alone, for tests/judge/rewrite/functions.py. It reads lines "IN.onnx OUT.onnx" and answers
+// each with "ok CALLS" or "error TEXT". Domain ai.amp is inlined too.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

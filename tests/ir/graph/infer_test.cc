@@ -1,4 +1,4 @@
-// What inference makes of shapes that a graph computes.
+// Inference of shapes that a graph computes.
 #include "ir/graph/infer.h"
 
 #include "ir/graph/shape.h"

@@ -1,4 +1,5 @@
-// What the graph in memory does not model must survive it: unknown fields, metadata, annotations, training information.
+// Fields that the graph in memory does not model must survive it: unknown fields, metadata, annotations, training
+// information.
 #include <memory>
 #include <string>
 

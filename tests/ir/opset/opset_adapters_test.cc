@@ -1,4 +1,4 @@
-// What the adapters write, as text. That it computes the same is the judge's business: judge/rewrite/adapters.py.
+// The graphs that the adapters write, as text. tests/judge/rewrite/adapters.py checks that they compute the same.
 #include "ir/opset/opset_adapters.h"
 
 #include <set>
@@ -258,7 +258,7 @@ TEST_CASE("every row joins two neighbouring versions, once, and rows without an 
   }
 }
 
-// What the registry says of a step: the first thing that differs in form, or "" for a step that only widens types.
+// Returns the first difference in form between two versions in the registry, or "" for a step that only widens types.
 std::string DiffersInForm(const onnx::OpSchema& older, const onnx::OpSchema& newer) {
   if (newer.deprecated() && !older.deprecated()) return "deprecated";
   for (const auto& [name, a] : older.attributes()) {

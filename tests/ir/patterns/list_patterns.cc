@@ -1,5 +1,5 @@
-// Counts what the recognisers find in each model named on the command line: lines "PATH KIND COUNT". With --reasons also
-// lines "PATH: NODE: is no attention: WHY" for products whose left operand comes from a softmax. For
+// Counts what the recognisers find in each model named on the command line: lines "PATH KIND COUNT". With --reasons it
+// also prints lines "PATH: NODE: is no attention: WHY" for products whose left operand comes from a softmax. For
 // tests/judge/rewrite/patterns.py. Functions are not inlined.
 #include <cstdio>
 #include <map>

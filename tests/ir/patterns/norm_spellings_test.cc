@@ -136,7 +136,7 @@ TEST_CASE("means whose number of elements is computed") {
         "both = Constant <value = int64[2] {1, 2}> () ";
     return At(constants + text, 13, outputs);
   };
-  // Of another tensor, along another axis, of a list of dimensions, of all of them.
+  // The number is that of another tensor, of another axis, of a list of dimensions, or of all dimensions, and so on.
   CHECK(at(With(counted(whole), "Shape (x)", "Shape (z)")) == none);
   CHECK(at(With(counted(whole), "Gather (h, minus)", "Gather (h, second_of)")) == none);
   CHECK(at(With(counted(whole), "Gather (h, minus)", "Gather (h, rest)")) == none);

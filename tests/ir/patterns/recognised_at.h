@@ -1,4 +1,4 @@
-// What a recogniser of patterns says of a graph in text.
+// Runs a recogniser of patterns on a graph that is given as text, for tests of the recognisers.
 #ifndef AMP_TESTS_IR_PATTERNS_RECOGNISED_AT_H_
 #define AMP_TESTS_IR_PATTERNS_RECOGNISED_AT_H_
 

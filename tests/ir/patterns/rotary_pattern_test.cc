@@ -135,7 +135,7 @@ TEST_CASE("rotary embeddings of a part of the axis") {
       "x1 = Slice (h, zero, two, last) x2 = Slice (h, two, end, last) n = Neg (x2) "
       "r = Concat <axis = -1> (n, x1) p = Mul (h, hc) t = Mul (r, hs) a = Add (p, t) ";
   CHECK(At(part + "f = Concat <axis = -1> (a, rest)") == "Rotary(x, hc, hs) halves whole angles rotated 4");
-  // What is behind is not the rest: the part that turns is all there is to it.
+  // The other operand of the last Concat is not the rest of x, so that the pattern is the part that turns alone.
   const std::string alone = "Rotary(h, hc, hs) halves whole angles";
   CHECK(At(part + "f = Concat <axis = -1> (rest, a)") == alone);
   CHECK(At(part + "f = Concat <axis = -1> (a, z)") == alone);

@@ -1,8 +1,13 @@
 """Model-local functions for scope_generator.py, called from every scope and from each other.
 
-They have attributes that their nodes refer to (with a default or without, passed on to the functions that they call, seen by the bodies inside), an input
-that a call may skip, several outputs, bodies with captures, other opset imports than the model where no operator of theirs changed in between, and names of
-standard operators. Some have no types of their own and are called on float32, double and float16 values.
+The functions have:
+  - attributes that their nodes refer to, with a default or without; they pass these on to the functions that they call,
+    and the bodies inside see them
+  - an input that a call may skip, and several outputs
+  - bodies with captures
+  - other opset imports than the model, where no operator of theirs changed in between
+  - names of standard operators
+Some functions have no types of their own and are called on float32, double and float16 values.
 """
 
 import dataclasses
@@ -34,7 +39,7 @@ class Function:
 
 
 def refer(b, name, attribute):
-    """The attribute of a node that refers to one of the function's."""
+    """Makes the attribute of a node that refers to one of the function's."""
     b.function.attributes.setdefault(attribute, b.chance(0.5))
     return AttributeProto(name=name, ref_attr_name=attribute, type=ATTRIBUTES[attribute][0])
 
@@ -47,7 +52,7 @@ def put(b, op, inputs, shape, attribute):
 
 @control()
 def Attribute(b):
-    """A node that refers to an attribute of the function that it lies in."""
+    """Adds a node that refers to an attribute of the function that it lies in."""
     if not b.function:
         return Call(b)
     name, _, shape = b.pick()

@@ -1,13 +1,20 @@
 """Makes random valid flat ONNX models.
 
-`generate(seed, smooth)` returns a model of 8 to 40 nodes at one of the opsets 11, 13, 17, 22 and the newest. Over many seeds the models have more than 80
-kinds of operators, shared weights, 0-d and empty tensors, initializers that are also inputs (IR 3: all of them; IR 4 on: some), unnamed nodes and nodes
-that share a name, graph outputs that are read inside, an initializer as an output, nodes out of order, skipped optional inputs and outputs, casts to float16 and bfloat16 and back, integer and boolean paths. Weights are multiples of 1/8 up to 2, exact in both low types, so that narrowing them changes nothing; one
-model in ten also has a constant that is not (`has_extreme_constant(model)`).
-`smooth` models have only operators on positive values that do not enlarge relative errors: a bound on the error can be asked of them.
+`generate(seed, smooth)` returns a model of 8 to 40 nodes at one of the opsets 11, 13, 17, 22 and the newest. Over many
+seeds the models have:
+  - more than 80 kinds of operators, integer and boolean paths, casts to float16 and bfloat16 and back
+  - shared weights, 0-d and empty tensors
+  - initializers that are also inputs (IR 3: all of them; IR 4 on: some), and an initializer as an output
+  - unnamed nodes, nodes that share a name, and nodes out of order
+  - graph outputs that are read inside
+  - skipped optional inputs and outputs
+Weights are multiples of 1/8 up to 2. They are exact in both low types, so that narrowing them changes nothing. One
+model in ten also has a constant that is not exact (`has_extreme_constant(model)`).
+A `smooth` model has only operators on positive values that do not enlarge relative errors, so that a bound on the error
+can be asked of it.
 
-The one invariant that is not obvious: every operator function knows the shapes that it makes, so the generator runs no inference; the judge checks the
-models before it uses them.
+One invariant is not obvious: every operator function knows the shapes that it makes, so the generator runs no
+inference. The judge checks the models before it uses them.
 """
 
 import random
@@ -225,7 +232,10 @@ def operator(since=1):
 
 OPERATORS = {
     op: unary(op)
-    for op in "Relu Tanh Sigmoid Abs Neg Exp Sqrt Reciprocal Erf Elu LeakyRelu Selu Softplus Softsign HardSigmoid Floor Ceil Round Sign Identity Sin Cos Log Atan".split()
+    for op in (
+        "Relu Tanh Sigmoid Abs Neg Exp Sqrt Reciprocal Erf Elu LeakyRelu Selu Softplus Softsign HardSigmoid "
+        "Floor Ceil Round Sign Identity Sin Cos Log Atan"
+    ).split()
 }
 OPERATORS |= {
     "HardSwish": unary("HardSwish", 14),

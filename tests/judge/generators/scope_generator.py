@@ -1,16 +1,22 @@
 """Makes random valid models with If, Loop and Scan, nested, around the operators of graph_generator.py.
 
-`generate(seed, smooth)` returns a model with its inputs: up to some 60 nodes over all its scopes at one of the opsets of OPSETS, that loads and runs in
-onnxruntime. Bodies capture values and initializers of every scope around them; the same names occur in sibling bodies (never a name that a scope around
-defines); branches give back initializers, Constants, captured values; loops run by a constant or an input, also not at all, and swap or pass on their state;
-Scan has axes and directions. sequence_generator.py adds sequences and optionals, function_generator.py the model's own functions.
+`generate(seed, smooth)` returns a model with its inputs. The model has up to some 60 nodes over all its scopes, at one
+of the opsets of OPSETS, and it loads and runs in onnxruntime.
+  - Bodies capture values and initializers of every scope around them.
+  - The same names occur in sibling bodies, but never a name that a scope around defines.
+  - Branches give back initializers, Constants and captured values.
+  - Loops run by a constant or an input, also not at all, and swap or pass on their state.
+  - Scan has axes and directions.
+sequence_generator.py adds sequences and optionals; function_generator.py adds the model's own functions.
 
-    Scope            the graph, a body or a function that is being built; what is defined around it can be picked like its own
-    CONTROL          name -> (opset since, function(scope)) of what has a body; the others register here too
+    Scope            the graph, a body or a function that is being built; it can pick a value that is defined around it
+                     like one of its own
+    CONTROL          name -> (opset since, function(scope)) of each node with a body; the other generators register here
+                     too
     scope.result()   a value of a kind and shape that the scope itself defines, so that it may be an output
 
-The one invariant that is not obvious: every shape is known while building, except the length of what a loop with an unknown trip count collects; such a
-value (`dynamic`) only goes to a graph output.
+One invariant is not obvious: every shape is known while building, except the length of what a loop with an unknown trip
+count collects. Such a value (`dynamic`) only goes to a graph output.
 """
 
 import random
@@ -28,7 +34,8 @@ OFTEN = {"If": 5, "Loop": 6, "Scan": 4, "SequenceMap": 2, "Call": 3}  # times th
 CONTROL = {}
 # Scope.implied() makes these.
 REPLACED = {"Constant", "ConstantOfShape"}
-# They skip inputs or outputs, or are functions: onnxruntime does not inline those from the body of a SequenceMap, which is a function itself.
+# These operators skip inputs or outputs, or are functions. onnxruntime does not inline such a node from the body of a
+# SequenceMap, which is a function itself.
 NOT_MAPPED = {
     "Clip",
     "FloatToInt",
@@ -85,7 +92,7 @@ class Scope(Builder):
         return f"{'abcdefgh'[self.depth]}_{stem}{self.count}"
 
     def chain(self):
-        """This scope and those around it whose values it sees."""
+        """Returns this scope and those around it whose values it sees."""
         return [self, *(self.outer.chain() if self.outer else [])]
 
     def body_input(self, kind, shape, length=0):
@@ -95,7 +102,10 @@ class Scope(Builder):
         return value
 
     def input(self, dtype, shape):
-        """What pick() makes when nothing fits: a graph input that this scope captures; in a function, a constant."""
+        """Makes the value that pick() gives when nothing fits.
+
+        The value is a graph input that this scope captures; in a function, a constant.
+        """
         if self.function:
             count = int(np.prod(shape))
             data = np.resize(
@@ -116,13 +126,16 @@ class Scope(Builder):
         return super().constant(array, stem)
 
     def front_constant(self, array):
-        """As a node, for a function has no initializers: first of all nodes, so that bodies that are being built may capture it."""
+        """Adds a constant as a node, because a function has no initializers.
+
+        The node is the first of all, so that bodies that are being built may capture it.
+        """
         name = self.fresh("k")
         self.nodes.insert(0, helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.asarray(array))))
         return name
 
     def local(self, array, stem="w"):
-        """An initializer of this very scope (a Constant's output in a function)."""
+        """Adds an initializer of this very scope (in a function: a Constant's output)."""
         return self.front_constant(array) if self.is_function else Builder.constant(self, array, stem)
 
     def node(self, op, inputs, outputs, **attributes):
@@ -147,7 +160,7 @@ class Scope(Builder):
         return super().weight(shape)
 
     def implied(self, shape):
-        """A constant whose type nothing states: value_float, value_floats, ConstantOfShape without a value."""
+        """Makes a constant whose type nothing states: value_float, value_floats, ConstantOfShape without a value."""
         if shape == [] and self.opset >= 12:
             return self.node("Constant", [], [(F, [])], value_float=0.75)[0]
         if len(shape) == 1 and shape[0] and self.opset >= 12:
@@ -155,12 +168,15 @@ class Scope(Builder):
         return None if self.smooth else self.node("ConstantOfShape", [self.ints(*shape)], [(F, shape)])[0]
 
     def own(self, kind, shape=None):
-        """Values that this scope defines by nodes, of a kind (and shape), latest last."""
+        """Returns the values of a kind (and shape) that this scope defines by nodes, the latest last."""
         made = {name for n in self.nodes for name in n.output}
         return [v for v in self.values if v[1] == kind and v[0] in made and (shape is None or v[2] == shape)]
 
     def result(self, kind, shape, passed=()):
-        """The name of a value that this scope defines. `passed`: inputs of the body that may be given back as they are."""
+        """Returns the name of a value that this scope defines.
+
+        `passed`: inputs of the body that may be given back as they are.
+        """
         passed = [v[0] for v in passed if v[1] == kind and v[2] == shape]
         if passed and self.chance(0.25):
             return self.random.choice(passed)
@@ -190,7 +206,7 @@ class Scope(Builder):
         return self.node(op, inputs, [(F, shape)])[0]
 
     def results(self, kinds, passed=()):
-        """One for each kind; no container twice, for onnxruntime moves them out."""
+        """Returns one value for each kind; no container twice, for onnxruntime moves them out."""
         found = []
         for kind, shape, *_ in kinds:
             name = self.result(kind, shape, passed)
@@ -200,7 +216,7 @@ class Scope(Builder):
         return found
 
     def once_each(self, outputs):
-        """Outputs without repetition, where onnxruntime fills only one of those that are the same."""
+        """Returns the outputs without repetition, because onnxruntime fills only one of several that are the same."""
         found = []
         for name, kind, shape in outputs:
             if name in {f[0] for f in found}:
@@ -209,7 +225,10 @@ class Scope(Builder):
         return found
 
     def computed(self, outputs):
-        """Outputs that no Identity gives and no input is: onnxruntime's Scan leaves those unfilled."""
+        """Returns the outputs, with an Add behind each that an Identity gives or that is an input.
+
+        onnxruntime's Scan would leave these unfilled.
+        """
         passed = {v[0] for v in self.inputs} | {
             name for n in self.nodes if n.op_type == "Identity" for name in n.output
         }
@@ -225,7 +244,7 @@ class Scope(Builder):
         ]
 
     def container(self, kind, shape):
-        """A sequence or an optional that this scope defines."""
+        """Makes a sequence or an optional that this scope defines."""
         around = [v for v in self.values if v[1:3] == (kind, shape)]
         if around and self.opset >= {SEQ: 14, OPT: 16}[kind] and self.chance(0.5):
             return add(self, "Identity", [self.random.choice(around)[0]], [(kind, shape, 0)])[0]
@@ -339,7 +358,7 @@ def add(b, op, inputs, kinds, **attributes):
 
 
 def loop_states(b, body, most, nonempty=False):
-    """Initial values (names) and the body's inputs for them."""
+    """Returns the initial values (names) and the body's inputs for them."""
     starts, states = [], []
     for _ in range(b.random.randint(0, most)):
         sequences = [v for v in b.values if v[1] == SEQ and b.opset >= 13]
@@ -364,14 +383,14 @@ def loop_states(b, body, most, nonempty=False):
 
 
 def next_states(b, body, states):
-    """What the body gives back for its states: computed, passed on, or swapped."""
+    """Returns what the body gives back for its states: computed values, the states passed on, or swapped."""
     if len(states) > 1 and b.chance(0.2) and len({str(s[1:3]) for s in states}) == 1:
         return [s[:3] for s in (states[-1], *states[:-1])]
     return body.results([s[1:3] for s in states], states)
 
 
 def collected(b, body, states, nonempty=False):
-    """Values of the body, one to two, that are stacked up: (name, shape)."""
+    """Returns values of the body, one to two, that are stacked up: (name, shape)."""
     found = []
     for _ in range(b.random.randint(0 if states else 1, 2)):
         made = [v for v in body.own(F) if not (nonempty and 0 in v[2])]

@@ -1,6 +1,8 @@
-"""Sequences and optionals for scope_generator.py, in every scope: made, written, read, mapped, carried round loops, given by branches, fed, given out.
+"""Sequences and optionals for scope_generator.py, in every scope.
 
-All elements of a sequence have one shape, and a sequence's entry in `values` says how many elements it has at least: positions are drawn below that.
+They are made, written, read, mapped, carried round loops, given by branches, fed and given out. All elements of a
+sequence have one shape. A sequence's entry in `values` says how many elements it has at least, and positions are drawn
+below that number.
 """
 
 import numpy as np
@@ -11,7 +13,7 @@ from judge.generators.scope_generator import OPT, PREPARATIONS, SEQ, Scope, add,
 
 
 def choose(b, kind, least=0):
-    """A (name, kind, shape, length) with at least so many elements, made when there is none."""
+    """Picks a (name, kind, shape, length) with at least so many elements, which is made when there is none."""
     fits = [v for v in b.values if v[1] == kind and v[3] >= least]
     if not fits or b.chance(0.2):
         fits = [construct(b) if kind == SEQ else wrap(b)]

@@ -21,9 +21,9 @@ class Case:
     model: onnx.ModelProto
     feeds: dict
     tolerance: float = 0
-    reach: int | None = None  # the model must not be lifted beyond
+    reach: int | None = None  # the opset beyond which the model must not be lifted
     why: str = ""
-    wanted: list | None = None  # what the old form means by its text, where nothing runs it
+    wanted: list | None = None  # the results by the text of the old form, where nothing runs it
     unsettled: int | None = None  # a target that must be refused although higher ones are reached
     is_checked: bool = True  # ONNX's checker takes the old form
 
@@ -53,7 +53,10 @@ def graph_model(graph, opset):
 
 
 def run(model, arrays):
-    """What the model gives; what it is given where nothing runs it (some forms have to be refused only)."""
+    """Returns the outputs of a run, or the first input for every output where nothing runs the model.
+
+    Some forms only have to be refused, and need no results.
+    """
     options = ort.SessionOptions()
     options.log_severity_level = 4
     for run in (
@@ -62,13 +65,16 @@ def run(model, arrays):
     ):
         try:
             return run()
-        except Exception:  # no kernel: the next one, or what is declared below
+        except Exception:  # no kernel: the next one, or the values that are returned below
             continue
     return [next(iter(arrays.values()))] * len(model.graph.output)
 
 
 def declare_outputs(model, arrays, ran):
-    """Output types from inference; where it knows no rank, from `ran` or a run, with symbolic dimensions."""
+    """Gives the outputs their inferred types.
+
+    Where inference knows no rank, the types come from `ran` or from a run, with symbolic dimensions.
+    """
     inferred = {o.name: o.type for o in onnx.shape_inference.infer_shapes(model).graph.output}
     for i, output in enumerate(model.graph.output):
         output.type.CopyFrom(inferred[output.name])
@@ -389,7 +395,7 @@ def layers():
 
 
 def group_normalization():
-    """Version 18 is deprecated in its own opset: the checker refuses the old form, runtimes take it."""
+    """Makes cases of version 18, which is deprecated in its own opset: the checker refuses it, runtimes take it."""
     for shape, groups in (([2, 6, 3], 2), ([2, 6, 3, 4], 3), ([1, 4, 2], 1), ([2, 4, 5, 3], 4)):
         inputs = [f32(*shape), f32(groups), f32(groups)]
         for shapes in ("static", "symbolic", "unknown"):
@@ -430,7 +436,10 @@ def group_normalization():
 
 
 def transposed_convolutions():
-    """Where odd padding goes that output_shape implies: the texts of versions 1 and 11 differ, the results must not."""
+    """Makes output shapes that imply odd padding.
+
+    The texts of versions 1 and 11 differ in where that padding goes; the results must not.
+    """
     x, w = f32(1, 2, 4, 5), f32(2, 3, 3, 3)
     for output_shape in ([9, 11], [8, 10], [8, 11]):
         for auto_pad in (None, "NOTSET", "SAME_UPPER", "SAME_LOWER"):
@@ -779,7 +788,7 @@ def quantized():
 
 
 def bodies():
-    """Steps inside bodies, on captured values, and where the changed value is a body's or the model's output."""
+    """Makes changes inside bodies, to captured values, and to values that are a body's or the model's output."""
     then = helper.make_graph(
         [helper.make_node("Unsqueeze", ["x"], ["t"], axes=[0]), helper.make_node("Softmax", ["t"], ["a"], axis=1)],
         "then",
@@ -826,8 +835,8 @@ def bodies():
             "Loop",
             graph_model(graph, opset),
             {"x": f32(2, 3), "w": f32(1, 1, 3)},
-            unsettled=13,
-        )  # no inference knows what shape a loop's state keeps
+            unsettled=13,  # no inference knows what shape a loop's state keeps
+        )
     body = helper.make_graph(
         [
             helper.make_node("Add", ["s", "e"], ["t"]),
@@ -850,7 +859,7 @@ def bodies():
 
 
 def batched_scans():
-    """Scan-8 runs over a batch; its body may capture, nest and carry several states."""
+    """Makes Scans of version 8, which run over a batch: bodies capture values, nest, and carry several states."""
     inner = helper.make_graph(
         [helper.make_node("Add", ["p", "q"], ["p_out"]), helper.make_node("Mul", ["p_out", "w"], ["r"])],
         "inner",
@@ -941,7 +950,10 @@ def optionals():
 
 
 def whole_models():
-    """Names that are taken, values read twice, unsorted corners and models that must stay."""
+    """Makes models with names that are taken, values that are read twice, and other corners.
+
+    Some of the models must stay as they are.
+    """
     nodes = [
         helper.make_node("Softmax", ["x"], ["y"], axis=1),
         helper.make_node("Relu", ["y"], ["y_2d"]),

@@ -1,6 +1,6 @@
 """The cases of adapters.py for versions before opset 8, which no runtime of today runs.
 
-What a case has to give is computed here with numpy, from what ONNX's text of that version says.
+The values that a case has to give are computed here with numpy, from what ONNX's text of that version says.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from judge.rewrite.adapter_cases import KERNEL, Case, F, f32, graph_model, info, one
 
-SUM = 1e-5  # another order of summation than numpy's
+SUM = 1e-5  # runtimes sum in another order than numpy
 
 
 def sigmoid(x):
@@ -171,7 +171,7 @@ def normalizations():
 
 
 def along(a, b, axis):
-    """`b` as big as `a`: its dimensions are those of `a` from `axis` on, element by element."""
+    """Spreads `b` to the shape of `a`: its dimensions are those of `a` from `axis` on."""
     wide = np.empty(a.shape, b.dtype)
     for index in np.ndindex(a.shape):
         wide[index] = b[index[axis : axis + b.ndim]]
@@ -319,7 +319,7 @@ def broadcasts():
 
 
 def unknown_rank():
-    """An operand whose rank no inference knows: nothing can tell what axis means."""
+    """Makes an operand whose rank no inference knows, so that nothing can tell what axis means."""
     nodes = [
         helper.make_node("Reshape", ["a", "shape"], ["u"]),
         helper.make_node("Add", ["u", "b"], ["y"], broadcast=1, axis=1),
@@ -461,7 +461,10 @@ def pools():
 
 
 def recurrent():
-    """One step after the other, as the equations say; gates in the order of the operator's W."""
+    """Makes recurrent operators, whose values are computed step by step, as the equations say.
+
+    The gates are in the order of the operator's W.
+    """
     steps, batch, width, hidden = 4, 2, 3, 5
     x = f32(steps, batch, width)
     for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
@@ -532,7 +535,7 @@ def recurrence(op, x, w, r, b, hidden):
 
 
 def chains():
-    """A network of opset 6, as exporters of 2017 wrote it."""
+    """Makes a network of opset 6, as exporters of 2017 wrote it."""
     w, bias, fc, slope = f32(4, 3, 3, 3), f32(4), f32(5, 4), f32(4)
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),

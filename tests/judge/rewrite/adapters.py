@@ -27,11 +27,11 @@ from judge import rounding
 from judge.rewrite import adapter_cases, adapter_cases_legacy
 from judge.shared_files import shared_folder
 
-NEWEST = 25  # what the pinned ONNX Runtime runs
+NEWEST = 25  # the last opset that the pinned ONNX Runtime runs
 LEGACY = 8  # ONNX's reference evaluator does not tell the versions before from later ones
 SKIPPED = 77
 # ONNX Runtime's CPU provider computes float16 nodes in float32 and drops roundings between neighbours that it has to
-# widen; which those are depends on the operators' versions.
+# widen; the versions of the operators decide which neighbours those are.
 FLOAT16_ROUNDING = 1e-3
 
 
@@ -49,7 +49,7 @@ def run_reference(model, feeds):
 
 
 def same(a, b, tolerance):
-    """An empty text, or what differs."""
+    """Compares two arrays. Returns an empty text, or what differs."""
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype != b.dtype or a.shape != b.shape:
         return f"{a.dtype}{a.shape} became {b.dtype}{b.shape}"
@@ -67,7 +67,7 @@ class Lifter:
         self.binary, self.folder = str(pathlib.Path(binary).resolve()), pathlib.Path(folder)
 
     def lift(self, path, target):
-        """(lifted model or None, text of the refusal)."""
+        """Lifts the file to the opset `target`. Returns (lifted model or None, text of the refusal)."""
         out = self.folder / "lifted.onnx"
         done = subprocess.run([self.binary, str(path), str(out), str(target)], capture_output=True, text=True)
         if done.returncode == 3:
@@ -123,7 +123,10 @@ def fails_checker(model):
 
 
 def judge_wanted(lifted, target, feeds, wanted, tolerance):
-    """The same for an old form that nothing runs, given what its text says."""
+    """Compares the lifted model with `wanted`, which comes from the text of an old form that nothing runs.
+
+    Returns (text of the difference, name of the judge).
+    """
     for run in (run_onnxruntime,) if target < LEGACY else (run_onnxruntime, run_reference):
         try:
             differences = [
@@ -138,7 +141,7 @@ def judge_wanted(lifted, target, feeds, wanted, tolerance):
 
 
 def judge_values(original, lifted, feeds, tolerance):
-    """(text of the difference, name of the judge)."""
+    """Runs both models and compares. Returns (text of the difference, name of the judge)."""
 
     def attempt(run, model):
         try:
@@ -167,7 +170,7 @@ def judge_values(original, lifted, feeds, tolerance):
 
 
 def steps_of(op, opset, target):
-    """The (operator, from, to) that a node passes on its way."""
+    """Yields the steps (operator, from, to) that a node passes on its way from `opset` to `target`."""
     becomes = {("Upsample", 10): "Resize", ("Scatter", 11): "ScatterElements"}
     for version in range(opset + 1, target + 1):
         older, newer = (
@@ -180,7 +183,11 @@ def steps_of(op, opset, target):
 
 
 def targets(case, opset):
-    """22, and every version on the way that changes the operator."""
+    """Returns the opsets to lift to: 22, the newest, and every one on the way that changes the operator.
+
+    A model that must not be lifted all the way has 22 alone. An old form that nothing runs has 22 and the changes up to
+    LEGACY.
+    """
     if case.reach is not None:
         return [22]
     if case.wanted is not None:
@@ -266,7 +273,7 @@ def judge_models(lifter, folder, target=22):
 
 
 def read_tensors(folder, kind, values):
-    """The arrays of input_0.pb, input_1.pb ... by name; sequences and optionals too."""
+    """Reads the values of input_0.pb, input_1.pb ... (or output_0.pb ...); sequences and optionals too."""
     arrays = []
     for i, value in enumerate(values):
         data = (folder / f"{kind}_{i}.pb").read_bytes()
@@ -281,7 +288,10 @@ def read_tensors(folder, kind, values):
 
 
 def gives(model, feeds, outputs):
-    """The name of the judge in which the model gives these outputs, within what ONNX's own runner allows; else empty."""
+    """Finds the runtime in which the model gives these outputs. Returns its name, or an empty text.
+
+    The values may differ by as much as ONNX's own runner allows.
+    """
 
     def close(a, b):
         if a is None or b is None:
@@ -307,7 +317,7 @@ def gives(model, feeds, outputs):
 
 
 def judge_conformance(lifter, archive, only, target=22):
-    """Cases whose original gives its outputs here: the lifted one has to give them as well."""
+    """Judges the cases whose original gives its outputs here: the lifted model has to give them as well."""
     failures, judged, left = [], 0, {}
     unpacked = lifter.folder / "conformance"
     shutil.unpack_archive(archive, unpacked)

@@ -3,10 +3,12 @@
 
   batch_norms.py --tool build/tests/rewrite_batch [--seed S] [--models N]
 
-Random models, every form in turn: Conv (groups, one to three axes), ConvTranspose (groups), Gemm (alpha, beta, turned, all kinds of bias), MatMul, and what
-cannot be folded (Relu ahead, a second reader), with and without bias, shared weights, tiny weights, opsets 7 to 22, both low types, between two allowed operators. For each, the rules of
-replacements.py (1e-5), and
-  form      the report says that the BatchNormalization went into what is expected, none is left, and float16 leaves the opset as it was
+The models are random. They have every form in turn: Conv (groups, one to three axes), ConvTranspose (groups), Gemm
+(alpha, beta, turned, all kinds of bias), MatMul, and two that cannot be folded (a Relu ahead, a second reader). They
+come with and without bias, with shared weights and tiny weights, in opsets 7 to 22 and in both low types; the
+BatchNormalization lies between two allowed operators. For each, the rules of replacements.py (1e-5) have to hold, and
+  form      the report says that the BatchNormalization went into what is expected, none is left, and float16 leaves the
+            opset as it was
 """
 
 import functools
@@ -32,7 +34,7 @@ TINY = 1e-9
 
 
 class Maker(replacements.Maker):
-    """What is ahead of its BatchNormalization is called "ahead"."""
+    """Makes random models in which the node ahead of the BatchNormalization is called "ahead"."""
 
     def __init__(self, form, seed):
         super().__init__(form, seed)
@@ -113,7 +115,7 @@ class Maker(replacements.Maker):
 
 
 def faults(form, dtype, report, results):
-    """Sentences about the form of the result."""
+    """Yields sentences about the form of the result."""
     how = [node["how"] for node in report["replaced"]]
     if len(how) != 1 or not how[0].startswith(HOW[form]) or "BatchNormalization" in operators(results["out"]):
         yield f"{how}, left {operators(results['out'])}"

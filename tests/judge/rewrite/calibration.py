@@ -3,10 +3,13 @@
 
   calibration.py --tool build/tests/rewrite_batch [--only TEXT]
 
-A case is a model with a sample of its inputs, rewritten to float16 without and with `--calibration SAMPLE`. With every low tensor rounded where it is
-produced (rounding.py), the first is outside the bound, the second inside: on the sample, and on another one of the same kind that it was not shown. Some node
-is float32 for what was observed, and matrix work is low all the same. Calibrated on tame data of the same shape, the model is what it is without.
-One case is a real model, ppocr_mobile_v1.1_det on its stored input: without $AMP_SHARED or ../shared it is left out, and the exit code is 77.
+A case is a model with a sample of its inputs. It is rewritten to float16 without and with `--calibration SAMPLE`, and
+run with every low tensor rounded where it is produced (rounding.py). Without calibration the result is outside the
+bound. With it the result is inside: on the sample, and on another one of the same kind that it was not shown. Some
+node is float32 for what was observed, and matrix work is low all the same. Calibrated on tame data of the same shape,
+the model is what it is without calibration.
+One case is a real model, ppocr_mobile_v1.1_det on its stored input: without $AMP_SHARED or ../shared it is left out,
+and the exit code is 77.
 """
 
 import argparse
@@ -50,8 +53,14 @@ def normal(seed, *shape, scale=1.0):
 
 @case
 def growth_between_convolutions():
-    """Pictures from 0 to 255, weights of ordinary size: after two convolutions 1e6, which a third brings back."""
-    body = "[grow0] a = Conv(x, w0) [relu0] b = Relu(a) [grow1] c = Conv(b, w1) [relu1] d = Relu(c) [shrink] e = Conv(d, w2) [norm] f = InstanceNormalization(e, s, o) [head] y = Conv(f, w3)"
+    """Raises pictures from 0 to 255 to 1e6 by two convolutions; a third one brings them back.
+
+    The weights are of ordinary size.
+    """
+    body = (
+        "[grow0] a = Conv(x, w0) [relu0] b = Relu(a) [grow1] c = Conv(b, w1) [relu1] d = Relu(c) "
+        "[shrink] e = Conv(d, w2) [norm] f = InstanceNormalization(e, s, o) [head] y = Conv(f, w3)"
+    )
     weights = {
         "w0": normal(1, 16, 3, 3, 3, scale=4),
         "w1": normal(2, 16, 16, 3, 3, scale=20),
@@ -81,7 +90,10 @@ def sound(seed, loudest):
 
 @case
 def power_spectrum_of_16_bit_audio():
-    """Samples as a file has them, up to 32767: a Fourier transform by two convolutions, powers by mel bands, logarithms."""
+    """Takes samples of up to 32767, as a file has them, through a Fourier transform by two convolutions.
+
+    Mel bands of the powers and logarithms follow.
+    """
     window = np.hanning(FRAME)
     angle = 2 * np.pi * np.outer(np.arange(FRAME // 2), np.arange(FRAME)) / FRAME
     bands = np.maximum(0, 1 - np.abs(np.linspace(0, MELS + 1, FRAME // 2)[None] - np.arange(1, MELS + 1)[:, None]))
@@ -93,7 +105,8 @@ def power_spectrum_of_16_bit_audio():
         "mix": normal(1, 1, 8, MELS),
     }
     body = (
-        f"[real] r = Conv<strides = [{HOP}]>(x, cosines) [imaginary] i = Conv<strides = [{HOP}]>(x, sines) [square0] rr = Mul(r, r) [square1] ii = Mul(i, i) [power] p = Add(rr, ii) "
+        f"[real] r = Conv<strides = [{HOP}]>(x, cosines) [imaginary] i = Conv<strides = [{HOP}]>(x, sines) "
+        "[square0] rr = Mul(r, r) [square1] ii = Mul(i, i) [power] p = Add(rr, ii) "
         "[mel] m = MatMul(bands, p) [above0] f = Add(m, floor) [log] l = Log(f) [head] y = MatMul(mix, l)"
     )
     made = model(
@@ -106,8 +119,11 @@ def power_spectrum_of_16_bit_audio():
 
 @case
 def front_end_among_subnormals():
-    """A sensor's 1e-6 and less, of which a first layer makes subnormal numbers of float16; a norm comes behind it."""
-    body = "[front] a = Conv(x, w0) [relu] b = Relu(a) [norm] c = InstanceNormalization<epsilon = 1e-20>(b, s, o) [mid] d = Conv(c, w1) [relu1] e = Relu(d) [head] y = Conv(e, w2)"
+    """Takes a sensor's 1e-6 and less: a first layer makes subnormal float16 numbers of it, a norm follows."""
+    body = (
+        "[front] a = Conv(x, w0) [relu] b = Relu(a) [norm] c = InstanceNormalization<epsilon = 1e-20>(b, s, o) "
+        "[mid] d = Conv(c, w1) [relu1] e = Relu(d) [head] y = Conv(e, w2)"
+    )
     weights = {
         "w0": normal(1, 16, 2, 5, scale=0.3),
         "w1": normal(2, 16, 16, 3, scale=0.1),
@@ -123,8 +139,11 @@ def front_end_among_subnormals():
 
 @case
 def ppocr_mobile_det():
-    """Its widest convolution reaches 2e5 ahead of a BatchNormalization, which is folded into it by default: here it is not. The scores ahead of the last
-    Sigmoid are an output besides, as the noise that is stored is no text and all that is behind them nearly 0."""
+    """Takes a model whose widest convolution reaches 2e5 ahead of a BatchNormalization.
+
+    The default folds the BatchNormalization into the convolution; here it is kept. The scores ahead of the last Sigmoid
+    are an output besides: the stored input is noise and no text, so that everything behind them is nearly 0.
+    """
     folder = shared_folder() / "models"
     whole = onnx.load(folder / f"{REAL_MODEL}.onnx")
     sigmoid = next(node for node in reversed(whole.graph.node) if node.op_type == "Sigmoid")
@@ -146,7 +165,7 @@ class Judge:
             print(f"FAIL {what}", flush=True)
 
     def rewrite(self, case, data=None):
-        """(rewritten model, report); calibrated on `data`."""
+        """Rewrites the model, calibrated on `data` if it is given. Returns (rewritten model, report)."""
         source, out, report, sample = (self.folder / n for n in ("in.onnx", "out.onnx", "report.json", "sample.npz"))
         source.write_bytes(case.model.SerializeToString(deterministic=True))
         flags = case.flags
@@ -159,7 +178,7 @@ class Judge:
         return onnx.load(out), json.loads(report.read_text())
 
     def measure(self, case, rewritten, feeds):
-        """(is it inside, how far off it is as text)."""
+        """Returns (whether the rewritten model is inside the bound, how far off it is as text)."""
         difference = rounding.compare(rounding.run(case.model, feeds), rounding.run_rounded(rewritten, feeds))
         limit = rounding.bound(rewritten, TensorProto.FLOAT16)
         return (
@@ -193,7 +212,8 @@ class Judge:
             ]
             self.expect(
                 same,
-                f"{name}: calibrated on tame data it is not what it is without: {[n['because'] for n in tame['nodes'] if 'observed' in n['because']]}",
+                f"{name}: calibrated on tame data it is not what it is without: "
+                f"{[n['because'] for n in tame['nodes'] if 'observed' in n['because']]}",
             )
         print(f"{name}: {'; '.join(texts)}; float32 for it: {', '.join(held)}; {heavy} heavy nodes low", flush=True)
 

@@ -1,11 +1,13 @@
-"""What a complaint's case is made of: a small model, inputs that show the complaint, and what has to hold of its rewrite.
+"""The parts of a complaint's case: a small model, inputs that show the complaint, and checks of its rewrite.
 
     @complaint("1")
     def resize11_scales():
-        return Case(model("float[1,4,4,4] x => float[1,4,8,8] y", "[mm] ...", {"w": array}, opset=11), expect=[reads_float32("resize", 2)])
+        made = model("float[1,4,4,4] x => float[1,4,8,8] y", "[mm] ...", {"w": array}, opset=11)
+        return Case(made, expect=[reads_float32("resize", 2)])
 
-The function's name is the case's name. Checks take an Outcome and return sentences; none is all well. `low` and `high` look at the types of a node's
-ports in the written model, not at what the report claims; `because` looks at the report.
+The function's name is the case's name. Checks take an Outcome and return sentences; none means that all is well.
+`low` and `high` look at the types of a node's ports in the written model, not at what the report claims; `because`
+looks at the report.
 """
 
 import collections
@@ -31,9 +33,8 @@ class Case:
     flags: list = dataclasses.field(default_factory=list)
     exact: tuple = ()  # outputs that have to be the same to the bit
     exit: int = 0
-    is_valid: bool = (
-        True  # the original passes the checker as it is; if not, it does once it is sorted and value_info is dropped
-    )
+    # The original passes the checker as it is; if not, it does once it is sorted and value_info is dropped.
+    is_valid: bool = True
     external: bool = False  # weights in a file beside the model
 
 
@@ -58,11 +59,11 @@ class Outcome:
         return scopes.typed_graphs(inlined(self.result), strict=False)
 
     def find(self, name):
-        """(node, types that it sees) of the node with this name in any scope, or (None, {})."""
+        """Finds the node of this name in any scope. Returns (node, types that it sees), or (None, {})."""
         return next(((n, types) for _, graph, types in self.graphs for n in graph.node if n.name == name), (None, {}))
 
     def kinds_in_sequence(self, name):
-        """Element types of the sequences and optionals that the node of this name reads and gives."""
+        """Returns the element types of the sequences and optionals that the node reads and gives."""
         known = scopes.inferred(self.result, strict=False)
         for place in scope_rules.places(known.graph):
             for node in place.graph.node:
@@ -85,9 +86,15 @@ def complaint(numbers):
 
 
 def model(signature, body, weights=None, opset=17, ir=8, imports="", functions=""):
-    """A model from ONNX's text form. `signature`: 'float[2,2] x => float[2,2] y'; `weights`: name -> array."""
+    """Makes a model from ONNX's text form.
+
+    `signature`: 'float[2,2] x => float[2,2] y'; `weights`: name -> array.
+    """
     inputs, outputs = signature.split("=>")
-    text = f'<ir_version: {ir}, opset_import: [{imports}"" : {opset}]> g ({inputs.strip()}) => ({outputs.strip()}) {{ {body} }} {functions}'
+    text = (
+        f'<ir_version: {ir}, opset_import: [{imports}"" : {opset}]> g ({inputs.strip()}) => ({outputs.strip()}) {{ '
+        f"{body} }} {functions}"
+    )
     made = onnx.parser.parse_model(text)
     made.graph.initializer.extend(numpy_helper.from_array(np.asarray(a), name) for name, a in (weights or {}).items())
     if ir < 4:  # there, every initializer is an input too
@@ -98,7 +105,10 @@ def model(signature, body, weights=None, opset=17, ir=8, imports="", functions="
 
 
 def array(*shape, seed=1, low=0.1, high=0.5):
-    """Positive, so that sums do not cancel and bounds on relative errors mean something."""
+    """Returns random numbers, positive by default.
+
+    Sums of positive numbers do not cancel, and bounds on relative errors mean something.
+    """
     return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)
 
 
@@ -131,7 +141,7 @@ def _has_low_port(outcome, node, types):
 
 
 def sequence_is(is_low, *names):
-    """The sequences at these nodes are low, or float32."""
+    """Checks that the sequences at these nodes are low, or, without `is_low`, that they are float32."""
 
     def check(outcome):
         found = {name: outcome.kinds_in_sequence(name) for name in names}
@@ -154,7 +164,10 @@ def high(*names):
 
 
 def operators(kind, count, is_low):
-    """How many nodes of an operator there are, over all scopes and inlined functions, and whether they are low. Names change where functions are inlined."""
+    """Checks how many nodes of an operator there are, and that all of them are low, or that none is.
+
+    It counts over all scopes and inlined functions, as names change where functions are inlined.
+    """
 
     def check(outcome):
         found = [
@@ -199,7 +212,7 @@ def reads_float32(name, port):
 
 
 def user_casts_stay(*names):
-    """Casts of the original are there with the type that they had."""
+    """Checks that these casts of the original are there with the type that they had."""
 
     def judge(outcome, name, node, types):
         before = next(n for _, g in scopes.all_graphs(outcome.original.graph) for n in g.node if n.name == name)
@@ -237,7 +250,7 @@ def unique_nodes(outcome):
 
 
 def holds_weight(name, kind):
-    """The written model has this initializer with this type."""
+    """Checks that the written model has this initializer with this type."""
 
     def check(outcome):
         tensor = outcome.weight(name)
@@ -251,7 +264,7 @@ def holds_weight(name, kind):
 
 
 def low_weights(judge, text):
-    """Judges the list of all low initializers as arrays."""
+    """Checks the list of all low initializers, as arrays, by `judge`."""
 
     def check(outcome):
         found = [
@@ -263,7 +276,7 @@ def low_weights(judge, text):
 
 
 def states(name, shape):
-    """The main graph's value_info gives the value this shape; None: it has no entry."""
+    """Checks that the main graph's value_info gives the value this shape, or, for None, has no entry for it."""
 
     def check(outcome):
         found = [
@@ -279,7 +292,7 @@ def states(name, shape):
 
 
 def because(name, text):
-    """The report gives this reason for the node."""
+    """Checks that the report gives this reason for the node."""
 
     def check(outcome):
         if outcome.report is None:

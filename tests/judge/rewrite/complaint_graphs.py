@@ -1,4 +1,7 @@
-"""Complaints 30 to 44: names, shared values, inputs and outputs, models that are mixed already. Bodies and functions are in complaint_scopes.py."""
+"""Complaints 30 to 44: names, shared values, inputs and outputs, models that are mixed already.
+
+Bodies and functions are in complaint_scopes.py.
+"""
 
 import numpy as np
 import onnx
@@ -44,9 +47,13 @@ def unnamed_max_min():
 
 @complaint("30")
 def name_collision():
-    """The model has our names already, for values, for weights and for nodes."""
-    body = """[x_to_float16] x_to_float16 = Exp(x) [a_to_float32] a = MatMul(x, w) [x_to_bfloat16] x_to_bfloat16 = Exp(a) [w_float16] a_to_float32 = Add(x_to_float16, x_to_bfloat16)
-              [y_to_float32] y_float16 = Add(a_to_float32, w_float16) [a_to_bfloat16] y_bfloat16 = Exp(y_float16) [mm] y = MatMul(y_bfloat16, w)"""
+    """Gives values, weights and nodes of the model the names that the rewrite would choose."""
+    body = (
+        "[x_to_float16] x_to_float16 = Exp(x) [a_to_float32] a = MatMul(x, w) [x_to_bfloat16] x_to_bfloat16 = Exp(a) "
+        "[w_float16] a_to_float32 = Add(x_to_float16, x_to_bfloat16)\n"
+        "              [y_to_float32] y_float16 = Add(a_to_float32, w_float16) "
+        "[a_to_bfloat16] y_bfloat16 = Exp(y_float16) [mm] y = MatMul(y_bfloat16, w)"
+    )
     return Case(model(SQUARE, body, {**W, "w_float16": array(4, 4, seed=2)}), [unique_nodes, low("mm", "a_to_float32")])
 
 
@@ -109,7 +116,10 @@ def initializer_as_output():
 
 @complaint("34")
 def initializer_is_input():
-    """From IR version 4 on a default that callers may override: it stays an input, and is cast as the model runs."""
+    """Makes a weight an input as well: from IR version 4 on it is a default that callers may override.
+
+    It stays an input, and is cast as the model runs.
+    """
     made = model("float[4,4] x, float[4,4] w => float[4,4] y", "[mm0] y = MatMul(x, w)", W)
     return Case(made, [low("mm0"), only("float16", holds_weight("w", FLOAT))], flags=["--keep-io", "all"])
 
@@ -140,8 +150,11 @@ def empty_io():
 
 @complaint("35")
 def optional_input_skipped():
-    body = """[mm0] a = MatMul(x, w) [clip] b = Clip(a, , hi) [steps] c = Unsqueeze(a, axis) [rnn] r, h = LSTM<hidden_size = 2>(c, W, R, , , h0)
-              [mm1] y = MatMul(b, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [clip] b = Clip(a, , hi) [steps] c = Unsqueeze(a, axis) "
+        "[rnn] r, h = LSTM<hidden_size = 2>(c, W, R, , , h0)\n"
+        "              [mm1] y = MatMul(b, w)"
+    )
     weights = {
         **W,
         "hi": np.float32(3),
@@ -164,7 +177,7 @@ def dynamic_dims():
 
 @complaint("36")
 def stale_value_info():
-    """A value that is called float16 with another shape although it is neither."""
+    """States float16 and another shape for a value that has neither."""
     made = model(SQUARE, "[mm0] a = MatMul(x, w) [exp] e = Exp(a) [mm1] y = MatMul(e, w)", W)
     made.graph.value_info.append(helper.make_tensor_value_info("a", TensorProto.FLOAT16, [3, 3]))
     made.graph.value_info.append(helper.make_tensor_value_info("gone", FLOAT, [1]))
@@ -183,7 +196,10 @@ def wrong_shape_in_value_info():
 
 @complaint("37")
 def already_mixed():
-    body = "[down] a = Cast<to = 10>(x) [mm0] b = MatMul(a, h) [up] c = Cast<to = 1>(b) [exp] d = Exp(c) [down2] e = Cast<to = 10>(d) [mm1] f = MatMul(e, h) [up2] y = Cast<to = 1>(f)"
+    body = (
+        "[down] a = Cast<to = 10>(x) [mm0] b = MatMul(a, h) [up] c = Cast<to = 1>(b) [exp] d = Exp(c) "
+        "[down2] e = Cast<to = 10>(d) [mm1] f = MatMul(e, h) [up2] y = Cast<to = 1>(f)"
+    )
     made = model(SQUARE, body, {"h": array(4, 4).astype(np.float16)})
     return Case(made, [unchanged, no_new_casts, gives("mm0", 0, TensorProto.FLOAT16)])
 
@@ -196,8 +212,11 @@ def fp16_initializer_only():
 
 @complaint("37")
 def half_mixed():
-    """float16 and float32 parts side by side; under bfloat16 the float16 part is the user's."""
-    body = "[down] a = Cast<to = 10>(x) [mm0] b = MatMul(a, h) [up] c = Cast<to = 1>(b) [mm1] d = MatMul(c, w) [exp] y = Exp(d)"
+    """Puts float16 and float32 parts side by side; under bfloat16 the float16 part is the user's."""
+    body = (
+        "[down] a = Cast<to = 10>(x) [mm0] b = MatMul(a, h) [up] c = Cast<to = 1>(b) [mm1] d = MatMul(c, w) "
+        "[exp] y = Exp(d)"
+    )
     made = model(SQUARE, body, {"h": array(4, 4).astype(np.float16), **W})
     return Case(made, [gives("mm0", 0, TensorProto.FLOAT16), low("mm1"), high("exp")])
 

@@ -1,4 +1,7 @@
-"""Complaints 41 to 43, 20 and 49: bodies, functions, sequences. What these converters leave alone or break is converted here: the checks say so."""
+"""Complaints 41 to 43, 20 and 49: bodies, functions, sequences.
+
+Other converters leave these alone or break them. Here they are converted, and the checks say so.
+"""
 
 import numpy as np
 import onnx
@@ -25,12 +28,12 @@ SQUARE = "float[4,4] x => float[4,4] y"
 CHOICE = "float[4,4] x, bool c => float[4,4] y"
 LOCAL = '"local" : 1, '
 YES, NO = {"c": np.array(True)}, {"c": np.array(False)}
-TENSORFLOW = ["--profile", "tf-1.15"]  # of whose lists or rules the case tells
+TENSORFLOW = ["--profile", "tf-1.15"]  # for cases that tell of its lists or rules
 THREE_TIMES = {"n": np.int64(3), "go": np.array(True)}
 
 
 def choice(then, other, before="[mm0] a = MatMul(x, w)", after="[mm1] y = MatMul(b, w)"):
-    """A model whose If gives b by one of two branches, written as the nodes that give p and q."""
+    """Makes a model whose If gives b by one of two branches, written as the nodes that give p and q."""
     branches = f"then_branch = t () => (float[4,4] p) {{ {then} }}, else_branch = e () => (float[4,4] q) {{ {other} }}"
     return model(CHOICE, f"{before} [if] b = If(c)<{branches}> {after}", W)
 
@@ -40,7 +43,7 @@ def choice(then, other, before="[mm0] a = MatMul(x, w)", after="[mm1] y = MatMul
 
 @complaint("41")
 def if_captures_inner_value():
-    """The high branch narrows its result itself, so that the If is low."""
+    """Shows that the high branch narrows its result itself, so that the If is low."""
     return Case(
         choice("[tm] p = MatMul(a, w)", "[te] q = Exp(a)"),
         [low("mm0", "tm", "mm1"), gives_low("if"), high("te"), casts_of("b", 0)],
@@ -59,7 +62,10 @@ def if_captures_graph_input():
 
 @complaint("41")
 def if_captures_outer_initializer():
-    """The sum of two constants is on no way between allowed operators: it stays, and with it a float32 w."""
+    """Adds two constants in a branch: the sum stays float32, and with it w.
+
+    The sum is on no way between allowed operators.
+    """
     return Case(
         choice("[ta] p = Add(w, w)", "[te] q = Exp(w)", after="[mm1] y = MatMul(a, b)"),
         [low("mm0", "mm1"), high("ta", "te"), holds_weight("w", FLOAT)],
@@ -69,8 +75,12 @@ def if_captures_outer_initializer():
 
 @complaint("41")
 def loop_capture_and_carry():
-    body = """[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {
-              h = Identity(g) [lm] m = MatMul(u, a) [lt] v = Tanh(m) [lo] o = Mul(v, w) }> [mm1] y = MatMul(b, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)"
+        "<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {\n"
+        "              h = Identity(g) [lm] m = MatMul(u, a) [lt] v = Tanh(m) [lo] o = Mul(v, w) }> "
+        "[mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y, float[k,4,4] s", body, W),
         [
@@ -87,9 +97,15 @@ def loop_capture_and_carry():
 
 @complaint("41")
 def loop_state_denied_round():
-    """x -> Add -> Exp -> x: what follows the denied operator the next time round is denied as well."""
-    body = """[mm0] a = MatMul(x, w) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v) {
-              h = Identity(g) [la] m = Add(u, w) [le] v = Exp(m) }> [mm1] y = MatMul(b, w)"""
+    """Carries what a denied operator gives to the next round: x -> Add -> Exp -> x.
+
+    The nodes that follow it there are denied as well.
+    """
+    body = (
+        "[mm0] a = MatMul(x, w) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => "
+        "(bool h, float[4,4] v) {\n"
+        "              h = Identity(g) [la] m = Add(u, w) [le] v = Exp(m) }> [mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y", body, {"w": array(4, 4, high=0.2)}),
         [low("mm0", "mm1"), high("la", "le")],
@@ -99,9 +115,12 @@ def loop_state_denied_round():
 
 @complaint("41")
 def loop_states_change_places():
-    """One group for both: the types of a and b are one after two rounds."""
-    body = """[mm0] a = MatMul(x, w) [loop] b, d = Loop(n, go, a, x)<body = l (int64 i, bool g, float[4,4] u, float[4,4] t) => (bool h, float[4,4] v, float[4,4] k) {
-              h = Identity(g) [lm] v = MatMul(t, w) k = Identity(u) }> [mm1] y = MatMul(b, d)"""
+    """Exchanges two states in every round: after two rounds their types are one, so they form one group."""
+    body = (
+        "[mm0] a = MatMul(x, w) [loop] b, d = Loop(n, go, a, x)"
+        "<body = l (int64 i, bool g, float[4,4] u, float[4,4] t) => (bool h, float[4,4] v, float[4,4] k) {\n"
+        "              h = Identity(g) [lm] v = MatMul(t, w) k = Identity(u) }> [mm1] y = MatMul(b, d)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y", body, W),
         [low("mm0", "lm", "mm1"), casts_of("b", 0), casts_of("d", 0)],
@@ -111,9 +130,12 @@ def loop_states_change_places():
 
 @complaint("41")
 def loop_not_entered():
-    """No round at all: the state comes out as it went in."""
-    body = """[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {
-              h = Identity(g) [lm] v = MatMul(u, w) o = Identity(v) }> [mm1] y = MatMul(b, w)"""
+    """Runs no round of the loop: the state comes out as it went in."""
+    body = (
+        "[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)"
+        "<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {\n"
+        "              h = Identity(g) [lm] v = MatMul(u, w) o = Identity(v) }> [mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y, float[k,4,4] s", body, W),
         [low("mm0", "lm", "mm1")],
@@ -123,9 +145,12 @@ def loop_not_entered():
 
 @complaint("41")
 def cast_of_capture_outside_loop():
-    """e is narrowed once, not in every round."""
-    body = """[mm0] a = MatMul(x, w) [exp] e = Exp(a) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v) {
-              h = Identity(g) [lm] v = MatMul(u, e) }> [mm1] y = MatMul(b, w)"""
+    """Shows that e is narrowed once, and not in every round."""
+    body = (
+        "[mm0] a = MatMul(x, w) [exp] e = Exp(a) [loop] b = Loop(n, go, a)"
+        "<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v) {\n"
+        "              h = Identity(g) [lm] v = MatMul(u, e) }> [mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y", body, {"w": array(4, 4, high=0.2)}),
         [low("mm0", "lm", "mm1"), high("exp"), casts_of("e", 1)],
@@ -135,8 +160,11 @@ def cast_of_capture_outside_loop():
 
 @complaint("41")
 def scan_body():
-    body = """[mm0] a = MatMul(x, w) [scan] b, s = Scan<num_scan_inputs = 1, body = l (float[4] u, float[4] e) => (float[4] v, float[4] o)
-              { [sa] d = Add(u, e) [st] v = Tanh(d) [sm] o = MatMul(v, w) }>(z, a) [mm1] y = MatMul(s, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [scan] b, s = Scan<num_scan_inputs = 1, body = l (float[4] u, float[4] e) => "
+        "(float[4] v, float[4] o)\n"
+        "              { [sa] d = Add(u, e) [st] v = Tanh(d) [sm] o = MatMul(v, w) }>(z, a) [mm1] y = MatMul(s, w)"
+    )
     return Case(
         model("float[4,4] x, float[4] z => float[4,4] y, float[4] b", body, W),
         [low("mm0", "sa", "st", "sm", "mm1"), casts_of("a", 0), casts_of("s", 0)],
@@ -145,9 +173,13 @@ def scan_body():
 
 @complaint("41")
 def nested_if_in_loop():
-    body = """[mm0] a = MatMul(x, w) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v) { h = Identity(g) [lm] m = MatMul(u, w)
-              v = If(g)<then_branch = t () => (float[4,4] p) { [tm] r = MatMul(m, a) [tt] p = Tanh(r) }, else_branch = e () => (float[4,4] q) { [er] q = Relu(a) }> }>
-              [mm1] y = MatMul(b, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => "
+        "(bool h, float[4,4] v) { h = Identity(g) [lm] m = MatMul(u, w)\n"
+        "              v = If(g)<then_branch = t () => (float[4,4] p) { [tm] r = MatMul(m, a) [tt] p = Tanh(r) }, "
+        "else_branch = e () => (float[4,4] q) { [er] q = Relu(a) }> }>\n"
+        "              [mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x, int64 n, bool go => float[4,4] y", body, W),
         [low("mm0", "lm", "tm", "tt", "er", "mm1")],
@@ -178,7 +210,10 @@ def if_output_is_initializer():
 
 @complaint("41 18")
 def implied_constants_in_bodies():
-    """Nothing states the type of what value_float and an empty ConstantOfShape give: they have to follow."""
+    """Makes constants whose type nothing states, by value_float and an empty ConstantOfShape.
+
+    They have to follow the type of their neighbours.
+    """
     made = choice(
         "[tc] k = Constant<value_float = 0.5>() [tm] p = Mul(a, k)",
         "[ec] k2 = ConstantOfShape(shape) [ea] q = Add(a, k2)",
@@ -211,7 +246,7 @@ def call(
     imports='"" : 17',
     signature=SQUARE,
 ):
-    """A model with functions, each 'name (inputs) => (outputs) { nodes }'."""
+    """Makes a model with functions, each of them 'name (inputs) => (outputs) { nodes }'."""
     return model(
         signature,
         body,
@@ -251,7 +286,7 @@ def function_named_like_standard():
 
 @complaint("43")
 def function_attribute_with_default():
-    """One call takes the default, one states a value."""
+    """Calls a function twice: one call takes the attribute's default, the other states a value."""
     body = (
         "[mm0] a = MatMul(x, w) [call0] b = local.f(a, w) [call1] d = local.f<slope = 0.5>(b, w) [mm1] y = MatMul(d, w)"
     )
@@ -265,8 +300,11 @@ def function_attribute_with_default():
 
 @complaint("43")
 def function_at_two_types():
-    """The same function on float32 and on double: only the float32 call is converted."""
-    body = "[mm0] a = MatMul(x, w) [call0] b = local.f(a, w) [up] u = Cast<to = 11>(x) [call1] d = local.f(u, u) [down] e = Cast<to = 1>(d) [mm1] y = MatMul(b, e)"
+    """Calls one function on float32 and on double: only the float32 call is converted."""
+    body = (
+        "[mm0] a = MatMul(x, w) [call0] b = local.f(a, w) [up] u = Cast<to = 11>(x) [call1] d = local.f(u, u) "
+        "[down] e = Cast<to = 1>(d) [mm1] y = MatMul(b, e)"
+    )
 
     def only_one_is_low(outcome):
         kinds = sorted(
@@ -280,8 +318,9 @@ def function_at_two_types():
 @complaint("43 41")
 def function_with_branches():
     functions = [
-        """f (a, k, c) => (b) { m = MatMul(a, k)
-                    b = If(c)<then_branch = t () => (float[4,4] p) { p = MatMul(m, k) }, else_branch = e () => (float[4,4] q) { q = Tanh(a) }> }"""
+        "f (a, k, c) => (b) { m = MatMul(a, k)\n"
+        "                    b = If(c)<then_branch = t () => (float[4,4] p) { p = MatMul(m, k) }, "
+        "else_branch = e () => (float[4,4] q) { q = Tanh(a) }> }"
     ]
     body = "[mm0] a = MatMul(x, w) [call] b = local.f(a, w, c) [mm1] y = MatMul(b, w)"
     return Case(
@@ -294,9 +333,15 @@ def function_with_branches():
 
 @complaint("20 49")
 def sequence_ops():
-    """One type for all that is in it: float16, and float32 under bfloat16, which no sequence takes."""
-    body = """[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, w) [seq] s = SequenceConstruct(a, b) [insert] t = SequenceInsert(s, x) [at] c = SequenceAt(t, one)
-              [mm2] y = MatMul(c, w) [cat] z = ConcatFromSequence<axis = 0>(t)"""
+    """Makes a sequence, all of whose elements have one type.
+
+    It is float16, or, under bfloat16, float32: no sequence takes bfloat16.
+    """
+    body = (
+        "[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, w) [seq] s = SequenceConstruct(a, b) "
+        "[insert] t = SequenceInsert(s, x) [at] c = SequenceAt(t, one)\n"
+        "              [mm2] y = MatMul(c, w) [cat] z = ConcatFromSequence<axis = 0>(t)"
+    )
     sequences = ("seq", "insert", "at", "cat")
     return Case(
         model("float[4,4] x => float[4,4] y, float[12,4] z", body, {"w": array(4, 4), "one": np.int64(1)}),
@@ -310,9 +355,12 @@ def sequence_ops():
 
 @complaint("49")
 def sequence_with_denied_writer():
-    """Two allowed writers and a denied one."""
-    body = """[mm0] a = MatMul(x, w) [exp] e = Exp(a) [seq] s = SequenceConstruct(a, e) [insert] t = SequenceInsert(s, x) [at] c = SequenceAt(t, one) [add] d = Add(c, w)
-              [softmax] f = Softmax(d) [mm2] y = MatMul(f, w)"""
+    """Makes a sequence of what an allowed node gives, what a denied one gives, and an input."""
+    body = (
+        "[mm0] a = MatMul(x, w) [exp] e = Exp(a) [seq] s = SequenceConstruct(a, e) [insert] t = SequenceInsert(s, x) "
+        "[at] c = SequenceAt(t, one) [add] d = Add(c, w)\n"
+        "              [softmax] f = Softmax(d) [mm2] y = MatMul(f, w)"
+    )
     return Case(
         model(SQUARE, body, {"w": array(4, 4), "one": np.int64(1)}),
         [low("mm0", "mm2"), high("exp", "softmax"), one_type("seq", "insert", "at")],
@@ -321,8 +369,11 @@ def sequence_with_denied_writer():
 
 @complaint("49")
 def sequence_is_output():
-    """What callers see stays: the whole cluster is float32."""
-    body = "[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, w) [seq] s = SequenceConstruct(a, b) [at] c = SequenceAt(s, one) [mm2] y = MatMul(c, w)"
+    """Makes the sequence an output: callers see the type that it had, so its whole cluster is float32."""
+    body = (
+        "[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, w) [seq] s = SequenceConstruct(a, b) [at] c = SequenceAt(s, one) "
+        "[mm2] y = MatMul(c, w)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y, seq(float[4,4]) s", body, {"w": array(4, 4), "one": np.int64(1)}),
         [low("mm0", "mm1", "mm2"), sequence_is(False, "seq", "at")],
@@ -331,8 +382,12 @@ def sequence_is_output():
 
 @complaint("49 41")
 def sequence_round_a_loop():
-    body = """[mm0] a = MatMul(x, w) [seq] s = SequenceConstruct(a) [loop] t = Loop(n, go, s)<body = l (int64 i, bool g, seq(float[4,4]) u) => (bool h, seq(float[4,4]) v) {
-              h = Identity(g) [lm] m = MatMul(a, w) [insert] v = SequenceInsert(u, m) }> [at] c = SequenceAt(t, one) [mm1] y = MatMul(c, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [seq] s = SequenceConstruct(a) [loop] t = Loop(n, go, s)"
+        "<body = l (int64 i, bool g, seq(float[4,4]) u) => (bool h, seq(float[4,4]) v) {\n"
+        "              h = Identity(g) [lm] m = MatMul(a, w) [insert] v = SequenceInsert(u, m) }> "
+        "[at] c = SequenceAt(t, one) [mm1] y = MatMul(c, w)"
+    )
     made = model("float[4,4] x, int64 n, bool go => float[4,4] y", body, {"w": array(4, 4), "one": np.int64(1)})
     return Case(
         made,
@@ -354,7 +409,7 @@ def one_type(*names):
 
 
 def gives_low(name):
-    """The node's first output is low."""
+    """Checks that the node's first output is low."""
 
     def check(outcome):
         return gives(name, 0, outcome.low)(outcome)

@@ -1,4 +1,8 @@
-"""Complaints 1 to 20: types that are fixed by a schema or its version, existing casts, types that are implied; 51, 52: sources that break a rule themselves."""
+"""Complaints 1 to 20, 51 and 52: types that are fixed or implied, existing casts, sources that break a rule themselves.
+
+Complaints 1 to 20 are about types that a schema or its version fixes, casts that are there already, and types that
+nobody wrote down; 51 and 52 are about the sources.
+"""
 
 import numpy as np
 import onnx
@@ -78,7 +82,10 @@ def resize10_scales():
 
 @complaint("3")
 def conv_resize_shared_constant():
-    body = '[conv0] a = Conv(x, w, scales) [resize] b = Resize<mode = "nearest">(a, , scales) [conv1] y = Conv(b, w, scales)'
+    body = (
+        '[conv0] a = Conv(x, w, scales) [resize] b = Resize<mode = "nearest">(a, , scales) '
+        "[conv1] y = Conv(b, w, scales)"
+    )
     return Case(
         model(f"{IMAGE} => float[1,4,8,8] y", body, {**KERNEL, "scales": SCALES}, opset=13),
         [
@@ -91,7 +98,7 @@ def conv_resize_shared_constant():
 
 @complaint("4")
 def custom_domain_op():
-    """No signature says what the operator takes."""
+    """Calls an operator without a signature: nothing says what it takes."""
     body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.ScaledSiLU(a) [mm1] y = MatMul(b, w)"
     made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, imports='"com.microsoft" : 1, ')
     made.graph.value_info.add(name="b").type.CopyFrom(made.graph.output[0].type)
@@ -111,8 +118,11 @@ def custom_domain_op_with_signature():
 
 @complaint("4")
 def custom_op_with_fixed_port():
-    """The statistics of SkipLayerNormalization are float32 in every type."""
-    body = "[mm0] a = MatMul(x, w) [custom] b, m, v = com.microsoft.SkipLayerNormalization(a, a, gamma) [mm1] y = MatMul(b, w)"
+    """Outputs a statistic of SkipLayerNormalization, which is float32 whatever the operator's type."""
+    body = (
+        "[mm0] a = MatMul(x, w) [custom] b, m, v = com.microsoft.SkipLayerNormalization(a, a, gamma) "
+        "[mm1] y = MatMul(b, w)"
+    )
     made = model(
         "float[4,4] x => float[4,4] y, float[4,1] m",
         body,
@@ -134,7 +144,7 @@ def custom_op_named_like_standard():
 
 @complaint("4")
 def denied_custom_op():
-    """Another domain's version number says nothing about ONNX's operators around it."""
+    """Denies another domain's operator: its version number says nothing about ONNX's operators around it."""
     body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.BiasGelu(a, bias) [mm1] y = MatMul(b, w)"
     made = model(
         "float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "bias": array(4)}, imports='"com.microsoft" : 1, '
@@ -162,7 +172,10 @@ def conv_bfloat16_opset_kept():
 
 @complaint("6 20")
 def qdq_13():
-    body = """[mm0] a = MatMul(x, w) [q] b = QuantizeLinear(a, scale, zero) [dq] c = DequantizeLinear(b, scale, zero) [mm1] y = MatMul(c, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [q] b = QuantizeLinear(a, scale, zero) [dq] c = DequantizeLinear(b, scale, zero) "
+        "[mm1] y = MatMul(c, w)"
+    )
     weights = {"w": array(4, 4), "scale": np.float32(0.02), "zero": np.uint8(3)}
     return Case(
         model("float[4,4] x => float[4,4] y", body, weights, opset=13, ir=7),
@@ -172,8 +185,11 @@ def qdq_13():
 
 @complaint("6")
 def dynamic_quantize():
-    body = """[mm0] a = MatMul(x, w) [dynamic] q, s, z = DynamicQuantizeLinear(a) [integer] i = MatMulInteger(q, wq, z) [back] f = Cast<to = 1>(i) [scale] d = Mul(f, s)
-              [mm1] y = MatMul(d, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [dynamic] q, s, z = DynamicQuantizeLinear(a) [integer] i = MatMulInteger(q, wq, z) "
+        "[back] f = Cast<to = 1>(i) [scale] d = Mul(f, s)\n"
+        "              [mm1] y = MatMul(d, w)"
+    )
     weights = {"w": array(4, 4), "wq": np.random.default_rng(1).integers(1, 9, (4, 4)).astype(np.uint8)}
     return Case(
         model("float[4,4] x => float[4,4] y", body, weights, opset=13, ir=7),
@@ -197,8 +213,11 @@ def batchnorm_9():
 
 @complaint("7")
 def batchnorm_by_the_mean_9():
-    """Statistics that are computed cannot be folded, and stay float32 with what they normalise."""
-    body = "[conv0] a = Conv(x, w) [mean] d = Abs(mean) [bn] n = BatchNormalization(a, s, b, d, var) [conv1] y = Conv(n, w)"
+    """Computes a statistic: the norm cannot be folded, and stays float32 with its statistics."""
+    body = (
+        "[conv0] a = Conv(x, w) [mean] d = Abs(mean) [bn] n = BatchNormalization(a, s, b, d, var) "
+        "[conv1] y = Conv(n, w)"
+    )
     return Case(
         model(f"{IMAGE} => float[1,4,4,4] y", body, batch_weights(), opset=9, ir=4), [low("conv0", "conv1"), high("bn")]
     )
@@ -206,7 +225,10 @@ def batchnorm_by_the_mean_9():
 
 @complaint("7")
 def batchnorm_training_15():
-    body = "[conv0] a = Conv(x, w) [bn] n, m, v = BatchNormalization<training_mode = 1>(a, s, b, mean, var) [conv1] y = Conv(n, w)"
+    body = (
+        "[conv0] a = Conv(x, w) [bn] n, m, v = BatchNormalization<training_mode = 1>(a, s, b, mean, var) "
+        "[conv1] y = Conv(n, w)"
+    )
     return Case(
         model(f"{IMAGE} => float[1,4,4,4] y, float[4] m, float[4] v", body, batch_weights(), opset=15),
         [
@@ -259,8 +281,11 @@ def layernorm_mean_output():
 
 @complaint("8")
 def nonmaxsuppression():
-    body = """[mm] a = MatMul(x, w) [boxes] b = Reshape(a, to_boxes) [scores] s = Reshape(a, to_scores) [nms] i = NonMaxSuppression(b, s, count, threshold, threshold)
-              [gemm] y = MatMul(a, w)"""
+    body = (
+        "[mm] a = MatMul(x, w) [boxes] b = Reshape(a, to_boxes) [scores] s = Reshape(a, to_scores) "
+        "[nms] i = NonMaxSuppression(b, s, count, threshold, threshold)\n"
+        "              [gemm] y = MatMul(a, w)"
+    )
     weights = {
         "w": array(4, 4),
         "to_boxes": np.array([1, 4, 4]),
@@ -276,8 +301,11 @@ def nonmaxsuppression():
 
 @complaint("8")
 def never_bfloat16():
-    body = """[mm0] a = MatMul(x, w) [einsum] e = Einsum<equation = "ij,jk->ik">(a, w) [shrink] s = Shrink(e) [reverse] r = ReverseSequence(s, lengths)
-              [compress] c = Compress<axis = 0>(r, picks) [mm1] y = MatMul(c, w)"""
+    body = (
+        '[mm0] a = MatMul(x, w) [einsum] e = Einsum<equation = "ij,jk->ik">(a, w) [shrink] s = Shrink(e) '
+        "[reverse] r = ReverseSequence(s, lengths)\n"
+        "              [compress] c = Compress<axis = 0>(r, picks) [mm1] y = MatMul(c, w)"
+    )
     weights = {"w": array(4, 4), "lengths": np.full(4, 3), "picks": np.ones(4, bool)}
     return Case(
         model("float[4,4] x => float[n,4] y", body, weights, opset=20, ir=9),
@@ -313,9 +341,12 @@ def cast_to_float_into_denied():
 
 @complaint("10")
 def cast_round_trip_semantic():
-    """y shows what the user's rounding takes away: nothing of it is left if the pair is dropped."""
-    body = """[down] d = Cast<to = 10>(x) [up] u = Cast<to = 1>(d) [lost] l = Sub(x, u) [y] y = Mul(l, big) [bdown] bd = Cast<to = 16>(x) [bup] bu = Cast<to = 1>(bd)
-              [blost] bl = Sub(x, bu) [z] z = Mul(bl, big) [mm] m = MatMul(u, bu)"""
+    """Shows in y what the user's rounding takes away: nothing of it is left if the pair is dropped."""
+    body = (
+        "[down] d = Cast<to = 10>(x) [up] u = Cast<to = 1>(d) [lost] l = Sub(x, u) [y] y = Mul(l, big) "
+        "[bdown] bd = Cast<to = 16>(x) [bup] bu = Cast<to = 1>(bd)\n"
+        "              [blost] bl = Sub(x, bu) [z] z = Mul(bl, big) [mm] m = MatMul(u, bu)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y, float[4,4] z, float[4,4] m", body, {"big": np.float32(4096)}),
         [low("mm"), user_casts_stay("down", "up", "bdown", "bup")],
@@ -339,7 +370,7 @@ def cast_float_int_float():
 
 @complaint("11")
 def no_cast_pair_between_high_nodes():
-    """exp(12) is beyond float16: a detour through it between Exp and Log gives infinities."""
+    """Computes exp(12), beyond float16: a detour through it between Exp and Log gives infinities."""
     body = "[mm0] a = MatMul(x, w) [big] b = Add(a, twelve) [exp] e = Exp(b) [log] l = Log(e) [mm1] y = MatMul(l, w)"
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "twelve": np.float32(12)}),
@@ -393,13 +424,19 @@ def cast_chain_to_outputs():
 
 @complaint("14")
 def identity_casts():
-    body = "[same] a = Cast<to = 1>(x) [mm] m = MatMul(a, w) [half] h = Cast<to = 10>(m) [same_half] i = Cast<to = 10>(h) [up] y = Cast<to = 1>(i)"
+    body = (
+        "[same] a = Cast<to = 1>(x) [mm] m = MatMul(a, w) [half] h = Cast<to = 10>(m) [same_half] i = Cast<to = 10>(h) "
+        "[up] y = Cast<to = 1>(i)"
+    )
     return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), [low("mm")])
 
 
 @complaint("15 46")
 def double_island():
-    body = """[mm0] a = MatMul(x, w) [in] d = Cast<to = 11>(a) [mmd] e = MatMul(d, wd) [exp] f = Exp(e) [out] g = Cast<to = 1>(f) [mm1] y = MatMul(g, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [in] d = Cast<to = 11>(a) [mmd] e = MatMul(d, wd) [exp] f = Exp(e) "
+        "[out] g = Cast<to = 1>(f) [mm1] y = MatMul(g, w)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "wd": array(4, 4).astype(np.float64)}),
         [
@@ -414,7 +451,10 @@ def double_island():
 
 @complaint("15")
 def einsum_double_vs_float():
-    body = """[ef] a = Einsum<equation = "ij,jk->ik">(x, w) [ed] d = Einsum<equation = "ij,jk->ik">(z, wd) [out] g = Cast<to = 1>(d) [add] s = Add(a, g) [mm] y = MatMul(s, w)"""
+    body = (
+        '[ef] a = Einsum<equation = "ij,jk->ik">(x, w) [ed] d = Einsum<equation = "ij,jk->ik">(z, wd) '
+        "[out] g = Cast<to = 1>(d) [add] s = Add(a, g) [mm] y = MatMul(s, w)"
+    )
     return Case(
         model(
             "float[4,4] x, double[4,4] z => float[4,4] y",
@@ -431,20 +471,29 @@ def einsum_double_vs_float():
 
 @complaint("16")
 def random_normal_like():
-    body = "[mm0] a = MatMul(x, w) [noise] n = RandomNormalLike<seed = 1.0, scale = 0.01>(a) [add] b = Add(a, n) [mm1] y = MatMul(b, w)"
+    body = (
+        "[mm0] a = MatMul(x, w) [noise] n = RandomNormalLike<seed = 1.0, scale = 0.01>(a) [add] b = Add(a, n) "
+        "[mm1] y = MatMul(b, w)"
+    )
     return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), [low("mm0", "mm1")])
 
 
 @complaint("16")
 def random_uniform_no_dtype():
-    body = "[mm0] a = MatMul(x, w) [noise] n = RandomUniform<seed = 1.0, shape = [4, 4]>() [add] b = Add(a, n) [mm1] y = MatMul(b, w)"
+    body = (
+        "[mm0] a = MatMul(x, w) [noise] n = RandomUniform<seed = 1.0, shape = [4, 4]>() [add] b = Add(a, n) "
+        "[mm1] y = MatMul(b, w)"
+    )
     return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), [low("mm0", "mm1")])
 
 
 @complaint("16")
 def eyelike_no_dtype():
-    body = """[mm0] a = MatMul(x, w) [eye] e = EyeLike(a) [ints] i = Cast<to = 6>(a) [eye_int] f = EyeLike<dtype = 1>(i) [add] b = Add(a, e) [add2] c = Add(b, f)
-              [mm1] y = MatMul(c, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [eye] e = EyeLike(a) [ints] i = Cast<to = 6>(a) [eye_int] f = EyeLike<dtype = 1>(i) "
+        "[add] b = Add(a, e) [add2] c = Add(b, f)\n"
+        "              [mm1] y = MatMul(c, w)"
+    )
     return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), [low("mm0", "mm1")])
 
 
@@ -465,7 +514,10 @@ def constant_value_float():
 
 @complaint("18")
 def constant_value_floats():
-    body = "[mm0] a = MatMul(x, w) [c] c = Constant<value_floats = [0.5, 1.0, 2.0, 4.0]>() [add] b = Add(a, c) [mm1] y = MatMul(b, w) [exp] e = Exp(c)"
+    body = (
+        "[mm0] a = MatMul(x, w) [c] c = Constant<value_floats = [0.5, 1.0, 2.0, 4.0]>() [add] b = Add(a, c) "
+        "[mm1] y = MatMul(b, w) [exp] e = Exp(c)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y, float[4] e", body, {"w": array(4, 4)}),
         [low("mm0", "add", "mm1"), reads_float32("exp", 0)],
@@ -474,8 +526,11 @@ def constant_value_floats():
 
 @complaint("19")
 def constant_rank0():
-    body = """[mm0] a = MatMul(x, w) [c] c = Constant<value = float {0.5}>() [mul] b = Mul(a, c) [k] k = Constant<value = int64 {3}>() [kf] kf = Cast<to = 1>(k)
-              [mul2] d = Mul(b, kf) [mm1] y = MatMul(d, w) [rank] r = Shape(c)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [c] c = Constant<value = float {0.5}>() [mul] b = Mul(a, c) "
+        "[k] k = Constant<value = int64 {3}>() [kf] kf = Cast<to = 1>(k)\n"
+        "              [mul2] d = Mul(b, kf) [mm1] y = MatMul(d, w) [rank] r = Shape(c)"
+    )
     made = model("float[4,4] x => float[4,4] y, int64[0] r", body, {"w": array(4, 4)})
     made.graph.value_info.add(name="c").type.tensor_type.elem_type = FLOAT
     made.graph.value_info[0].type.tensor_type.shape.SetInParent()
@@ -503,7 +558,7 @@ NORM = {"w": array(4, 4), "scale": array(4), "bias": array(4)}
 
 
 def contradicting(case_model, name, shape, output=False):
-    """Another shape for what the file states of a value, or of an output."""
+    """States this shape for a value, or for an output, in place of what the file states. Returns the model."""
     infos = case_model.graph.output if output else case_model.graph.value_info
     info = next((v for v in infos if v.name == name), None) or infos.add(name=name)
     info.type.CopyFrom(onnx.helper.make_tensor_type_proto(FLOAT, shape))
@@ -512,7 +567,11 @@ def contradicting(case_model, name, shape, output=False):
 
 @complaint("51")
 def constant_of_int64_before_opset9():
-    body = "[mm0] a = MatMul(x, w) [shape] s = Constant<value = int64[2] {8, 2}>() [reshape] b = Reshape(a, s) [relu] c = Relu(b) [shape2] t = Constant<value = int64[2] {4, 4}>() [back] d = Reshape(c, t) [mm1] y = MatMul(d, w)"
+    body = (
+        "[mm0] a = MatMul(x, w) [shape] s = Constant<value = int64[2] {8, 2}>() [reshape] b = Reshape(a, s) "
+        "[relu] c = Relu(b) [shape2] t = Constant<value = int64[2] {4, 4}>() [back] d = Reshape(c, t) "
+        "[mm1] y = MatMul(d, w)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, opset=8, ir=3),
         [low("mm0", "mm1")],
@@ -522,7 +581,10 @@ def constant_of_int64_before_opset9():
 
 @complaint("51")
 def constant_of_bool_before_opset9():
-    body = "[mm0] a = MatMul(x, w) [flags] s = Constant<value = bool[4] {1, 0, 0, 1}>() [not] n = Not(s) [cast] f = Cast<to = 1>(n) [add] b = Add(a, f) [mm1] y = MatMul(b, w)"
+    body = (
+        "[mm0] a = MatMul(x, w) [flags] s = Constant<value = bool[4] {1, 0, 0, 1}>() [not] n = Not(s) "
+        "[cast] f = Cast<to = 1>(n) [add] b = Add(a, f) [mm1] y = MatMul(b, w)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, opset=7, ir=3),
         [low("mm0", "mm1")],
@@ -551,7 +613,10 @@ def layer_normalization_is_lifted():
 
 @complaint("52")
 def stated_shape_of_a_value_is_wrong():
-    """What contradicts inference goes; a cast of the value that says either would be one voice too many for the runtime."""
+    """States shapes that contradict inference: the rewrite drops them.
+
+    A cast of the value that stated either shape would be one voice too many for the runtime.
+    """
     body = "[mm0] a = MatMul(x, w) [exp] b = Exp(a) [mm1] y = MatMul(b, w)"
     made = contradicting(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), "a", [4, 5])
     return Case(
@@ -570,7 +635,7 @@ def stated_shape_of_an_output_is_wrong():
 
 @complaint("52")
 def stated_shape_is_right():
-    """The near miss."""
+    """States the right shape, which stays: the near miss."""
     body = "[mm0] a = MatMul(x, w) [exp] b = Exp(a) [mm1] y = MatMul(b, w)"
     return Case(
         contradicting(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), "a", [4, 4]),

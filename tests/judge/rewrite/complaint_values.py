@@ -1,4 +1,7 @@
-"""Complaints 21 to 29 and 45 to 50: constants and values that 16 bits cannot hold, and the lists that say which operators may try."""
+"""Complaints 21 to 29 and 45 to 50: values that 16 bits cannot hold, and lists of operators.
+
+The values are constants or computed. The lists say which operators may try.
+"""
 
 import numpy as np
 from onnx import TensorProto
@@ -34,7 +37,10 @@ def causal(value):
 
 @complaint("21")
 def mask_lowest():
-    """Scores are negative, so that any finite 16-bit mask overflows when they are added to it; the last row is masked altogether."""
+    """Masks scores that are negative: any finite 16-bit mask overflows when they are added to it.
+
+    The last row is masked altogether.
+    """
     mask = causal(LOWEST)
     mask[3] = LOWEST
     body = "[qk] s = MatMul(x, w) [mask] m = Add(s, mask) [softmax] p = Softmax(m) [pv] y = MatMul(p, w)"
@@ -47,9 +53,12 @@ def mask_lowest():
 
 @complaint("21")
 def mask_mul():
-    """(1 - mask) * lowest: once the constant is -inf, the mask's zeros become NaN."""
-    body = """[mm] m = MatMul(keep, eye) [inverse] i = Sub(one, m) [scale] b = Mul(i, lowest) [qk] s = MatMul(x, w) [add] t = Add(s, b) [softmax] p = Softmax(t)
-              [pv] y = MatMul(p, w)"""
+    """Computes the mask (1 - mask) * lowest: once the constant is -inf, the mask's zeros become NaN."""
+    body = (
+        "[mm] m = MatMul(keep, eye) [inverse] i = Sub(one, m) [scale] b = Mul(i, lowest) [qk] s = MatMul(x, w) "
+        "[add] t = Add(s, b) [softmax] p = Softmax(t)\n"
+        "              [pv] y = MatMul(p, w)"
+    )
     weights = {"w": array(4, 4), "eye": np.eye(4, dtype=np.float32), "one": np.float32(1), "lowest": LOWEST}
     return Case(
         model("float[4,4] x, float[4,4] keep => float[4,4] y", body, weights),
@@ -60,8 +69,11 @@ def mask_mul():
 
 @complaint("21")
 def neg_inf_mask():
-    """Infinite on purpose: stays infinite, and keeps nothing high."""
-    body = "[qk] s = MatMul(x, w) [mask] m = Add(s, mask) [relu] r = Relu(m) [pv] y = MatMul(r, w) [softmax] p = Softmax(m)"
+    """Masks with infinity on purpose: the mask stays infinite, and keeps nothing high."""
+    body = (
+        "[qk] s = MatMul(x, w) [mask] m = Add(s, mask) [relu] r = Relu(m) [pv] y = MatMul(r, w) "
+        "[softmax] p = Softmax(m)"
+    )
     made = model("float[4,4] x => float[4,4] y, float[4,4] p", body, {"w": array(4, 4), "mask": causal(-np.inf)})
     return Case(
         made,
@@ -77,7 +89,10 @@ def neg_inf_mask():
 
 @complaint("21")
 def neg_inf_where():
-    body = "[qk] s = MatMul(x, w) [mask] m = Where(keep, s, inf) [relu] r = Relu(m) [pv] y = MatMul(r, w) [softmax] p = Softmax(m)"
+    body = (
+        "[qk] s = MatMul(x, w) [mask] m = Where(keep, s, inf) [relu] r = Relu(m) [pv] y = MatMul(r, w) "
+        "[softmax] p = Softmax(m)"
+    )
     weights = {"w": array(4, 4), "keep": np.tril(np.ones((4, 4), bool)), "inf": np.float32(-np.inf)}
     return Case(
         model("float[4,4] x => float[4,4] y, float[4,4] p", body, weights),
@@ -115,7 +130,10 @@ def clip_bound_beyond_range():
 
 @complaint("22")
 def no_arbitrary_clamp():
-    """20000 and 1e-6 fit; another tool clamps at 1e4 and at 1e-7 by default."""
+    """Shows that weights which fit are not clamped, as 20000, and tiny ones become 0, as 1e-9.
+
+    Another tool clamps at 1e4 and at 1e-7 by default.
+    """
     body = "[mm0] a = MatMul(x, w) [mm1] y = MatMul(a, v)"
     v = np.zeros((4, 5), np.float32)
     v[0, 0], v[1, 1], v[2, 2], v[3, 3] = 20000, 1, 65504, 1e-9
@@ -136,8 +154,14 @@ def no_arbitrary_clamp():
 
 @complaint("23")
 def eps_underflow():
-    """The first row is zero: 0 / sqrt(1e-12) is 0, 0 / sqrt(0) is not a number."""
-    body = """[mm0] m = MatMul(x, w) [square] q = Mul(m, m) [eps] e = Add(q, eps) [sqrt] s = Sqrt(e) [div] d = Div(m, s) [mm1] y = MatMul(d, w)"""
+    """Divides by sqrt(x^2 + 1e-12), where the first row is zero.
+
+    0 / sqrt(1e-12) is 0, and 0 / sqrt(0) is not a number.
+    """
+    body = (
+        "[mm0] m = MatMul(x, w) [square] q = Mul(m, m) [eps] e = Add(q, eps) [sqrt] s = Sqrt(e) [div] d = Div(m, s) "
+        "[mm1] y = MatMul(d, w)"
+    )
     x = array(4, 4)
     x[0] = 0
     return Case(
@@ -149,7 +173,7 @@ def eps_underflow():
 
 @complaint("23")
 def dead_channel_of_a_bias():
-    """1e-28 becomes 0, beside fifteen ordinary elements and the product."""
+    """Adds a bias in which 1e-28 becomes 0, beside fifteen ordinary elements and the product."""
     bias = array(16, seed=2)
     bias[3] = 1e-28
     return Case(
@@ -171,7 +195,7 @@ def tiny_addend_beside_a_product():
 
 @complaint("23")
 def epsilon_before_a_logarithm():
-    """The first row is zero, and its logarithm is that of the epsilon."""
+    """Takes the logarithm of a first row that is zero: the result is that of the epsilon."""
     body = "[mm0] a = MatMul(x, w) [add] b = Add(a, tiny) [log] y = Log(b)"
     x = array(4, 4)
     x[0] = 0
@@ -188,8 +212,11 @@ def epsilon_before_a_logarithm():
 
 @complaint("24")
 def reducemean_large():
-    """300 * 300 elements of about 1: their sum and their number are beyond float16, their mean is not."""
-    body = "[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [0, 1], keepdims = 1>(a) [sum] s = ReduceSum(a, axes) [ratio] r = Div(s, n) [add] b = Add(m, r) [mm1] y = MatMul(b, one)"
+    """Reduces 300 * 300 elements of about 1: their sum and number are beyond float16, their mean is not."""
+    body = (
+        "[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [0, 1], keepdims = 1>(a) [sum] s = ReduceSum(a, axes) "
+        "[ratio] r = Div(s, n) [add] b = Add(m, r) [mm1] y = MatMul(b, one)"
+    )
     weights = {"w": array(4, 300), "axes": np.array([0, 1]), "n": np.float32(90000), "one": np.ones((1, 1), np.float32)}
     return Case(
         model("float[300,4] x => float[1,1] y", body, weights),
@@ -209,8 +236,12 @@ def global_average_pool_large():
 # ---- norms written out
 
 
-LAYERNORM = """[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [pow] q = Pow(c, two) [var] v = ReduceMean<axes = [-1]>(q)
-               [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [scale] t = Mul(d, gamma) [shift] u = Add(t, beta) [mm1] y = MatMul(u, w)"""
+LAYERNORM = (
+    "[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [pow] q = Pow(c, two) "
+    "[var] v = ReduceMean<axes = [-1]>(q)\n"
+    "               [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [scale] t = Mul(d, gamma) "
+    "[shift] u = Add(t, beta) [mm1] y = MatMul(u, w)"
+)
 
 
 def layernorm_case(checks, flags):
@@ -226,17 +257,21 @@ def layernorm_case(checks, flags):
 
 @complaint("25")
 def layernorm_becomes_one_operator():
-    """Low in and out; its statistics are float32 inside: squares of 2000 are beyond float16."""
+    """Shows that the norm becomes one operator, low in and out.
+
+    Its statistics are float32 inside: squares of 2000 are beyond float16.
+    """
     return layernorm_case([low("mm0", "shift", "mm1")], [])
 
 
 @complaint("25")
 def spread_layernorm_becomes_one_operator():
-    """As Keras writes it: x * s + (beta - mean * s)."""
+    """Writes the norm as Keras does: x * s + (beta - mean * s)."""
     body = (
         LAYERNORM.split("[div]")[0]
-        + """[inverse] r = Reciprocal(s) [scale] g = Mul(r, gamma) [product] p = Mul(a, g) [of_mean] o = Mul(m, g) [shift] h = Sub(beta, o)
-               [sum] u = Add(p, h) [mm1] y = MatMul(u, w)"""
+        + "[inverse] r = Reciprocal(s) [scale] g = Mul(r, gamma) [product] p = Mul(a, g) [of_mean] o = Mul(m, g) "
+        "[shift] h = Sub(beta, o)\n"
+        "               [sum] u = Add(p, h) [mm1] y = MatMul(u, w)"
     )
     weights = {
         "w": array(8, 8),
@@ -252,10 +287,15 @@ def spread_layernorm_becomes_one_operator():
 
 @complaint("25")
 def layernorm_by_a_difference_of_squares_becomes_one_operator():
-    """As flax writes it, of sums: E[x^2] - E[x]^2, not below 0."""
-    body = """[mm0] a = MatMul(x, w) [sum0] n = ReduceSum(a, last) [mean] m = Mul(n, eighth) [square] q = Mul(a, a) [sum1] t = ReduceSum(q, last) [mean1] v = Mul(t, eighth)
-              [square1] k = Mul(m, m) [variance] h = Sub(v, k) [bound] b = Max(h, zero) [eps] e = Add(b, eps) [sqrt] s = Sqrt(e) [inverse] r = Reciprocal(s)
-              [scale] g = Mul(r, gamma) [center] c = Sub(a, m) [product] p = Mul(c, g) [shift] u = Add(p, beta) [mm1] y = MatMul(u, w)"""
+    """Writes the norm by sums, as flax does: the variance is E[x^2] - E[x]^2, and not below 0."""
+    body = (
+        "[mm0] a = MatMul(x, w) [sum0] n = ReduceSum(a, last) [mean] m = Mul(n, eighth) [square] q = Mul(a, a) "
+        "[sum1] t = ReduceSum(q, last) [mean1] v = Mul(t, eighth)\n"
+        "              [square1] k = Mul(m, m) [variance] h = Sub(v, k) [bound] b = Max(h, zero) "
+        "[eps] e = Add(b, eps) [sqrt] s = Sqrt(e) [inverse] r = Reciprocal(s)\n"
+        "              [scale] g = Mul(r, gamma) [center] c = Sub(a, m) [product] p = Mul(c, g) "
+        "[shift] u = Add(p, beta) [mm1] y = MatMul(u, w)"
+    )
     weights = {
         "w": array(8, 8),
         "last": np.array([-1]),
@@ -275,7 +315,10 @@ def layernorm_by_a_difference_of_squares_becomes_one_operator():
 
 @complaint("25")
 def layernorm_by_hand_with_scale():
-    """onnxruntime makes one LayerNormalization of it, input, scale and shift in one type."""
+    """Keeps the small operators, of which onnxruntime makes one LayerNormalization.
+
+    That one has its input, scale and shift in one type.
+    """
     return layernorm_case(
         [low("mm0", "scale", "shift", "mm1"), high("mean", "center", "pow", "var", "eps", "sqrt")],
         ["--keep-decomposed"],
@@ -284,8 +327,11 @@ def layernorm_by_hand_with_scale():
 
 @complaint("25")
 def layernorm_by_hand():
-    body = """[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [pow] q = Pow(c, two) [var] v = ReduceMean<axes = [-1]>(q)
-              [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [mm1] y = MatMul(d, w)"""
+    body = (
+        "[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [pow] q = Pow(c, two) "
+        "[var] v = ReduceMean<axes = [-1]>(q)\n"
+        "              [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [mm1] y = MatMul(d, w)"
+    )
     weights = {"w": array(8, 8), "two": np.float32(2), "eps": np.float32(1e-5)}
     return Case(
         model("float[4,8] x => float[4,8] y", body, weights),
@@ -296,12 +342,15 @@ def layernorm_by_hand():
 
 
 def spread(rows, columns, size):
-    """Rows of one sign each with magnitudes up to `size`."""
+    """Returns rows of one sign each, with magnitudes up to `size`."""
     return array(rows, columns, low=0.1, high=size) * np.where(np.arange(rows) % 2, -1, 1)[:, None].astype(np.float32)
 
 
-RMSNORM = """[mm0] a = MatMul(x, w) [square] q = Mul(a, a) [mean] v = ReduceMean<axes = [-1]>(q) [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(a, s)
-             [mm1] y = MatMul(d, w)"""
+RMSNORM = (
+    "[mm0] a = MatMul(x, w) [square] q = Mul(a, a) [mean] v = ReduceMean<axes = [-1]>(q) [eps] e = Add(v, eps) "
+    "[sqrt] s = Sqrt(e) [div] d = Div(a, s)\n"
+    "             [mm1] y = MatMul(d, w)"
+)
 ISLAND = ("square", "mean", "eps", "sqrt", "div")
 
 
@@ -316,13 +365,16 @@ def rms_case(flags):
 
 @complaint("25")
 def rmsnorm_by_hand():
-    """Activations of 1000: their squares are beyond float16. The square is not on the way to another MatMul but for the mean."""
+    """Normalises activations of 1000, whose squares are beyond float16.
+
+    Only by the mean is the square on the way to another MatMul.
+    """
     return rms_case([])
 
 
 @complaint("25")
 def rmsnorm_by_hand_followed():
-    """The same where operators follow an allowed one: the square runs in 16 bits unless the norm is seen as an island."""
+    """Lets operators follow an allowed one: the square runs in 16 bits unless the norm is seen as an island."""
     return rms_case(["--profile", "tf-latest", "--follow", "on"])
 
 
@@ -338,8 +390,11 @@ def rmsnorm_with_pow():
 
 @complaint("25")
 def l2norm_between_products():
-    """x / max(|x|, eps) with |x| as the product of x with itself: everything lies between two allowed operators."""
-    body = """[mm0] a = MatMul(x, w) [square] q = Mul(a, a) [sum] t = MatMul(q, ones) [sqrt] s = Sqrt(t) [div] d = Div(a, s) [mm1] y = MatMul(d, w)"""
+    """Divides x by |x|, whose square is a product: everything lies between two allowed operators."""
+    body = (
+        "[mm0] a = MatMul(x, w) [square] q = Mul(a, a) [sum] t = MatMul(q, ones) [sqrt] s = Sqrt(t) "
+        "[div] d = Div(a, s) [mm1] y = MatMul(d, w)"
+    )
     return Case(
         model("float[4,8] x => float[4,8] y", body, {"w": array(8, 8), "ones": np.ones((8, 1), np.float32)}),
         [low("mm0", "mm1"), high("square", "sqrt", "div")],
@@ -352,9 +407,12 @@ def l2norm_between_products():
 
 @complaint("26")
 def shape_length_math():
-    """The length 4099 is computed in floats; float16 counts to 2048 and bfloat16 to 256."""
-    body = """[shape] s = Shape(x) [pick] i = Gather(s, zero) [cast] f = Cast<to = 1>(i) [half] h = Div(f, two) [floor] g = Floor(h) [back] n = Cast<to = 7>(g) [end] e = Unsqueeze(n, axis)
-              [slice] c = Slice(x, start, e) [mm] y = MatMul(c, w)"""
+    """Computes the length 4099 in floats, where float16 counts to 2048 and bfloat16 to 256."""
+    body = (
+        "[shape] s = Shape(x) [pick] i = Gather(s, zero) [cast] f = Cast<to = 1>(i) [half] h = Div(f, two) "
+        "[floor] g = Floor(h) [back] n = Cast<to = 7>(g) [end] e = Unsqueeze(n, axis)\n"
+        "              [slice] c = Slice(x, start, e) [mm] y = MatMul(c, w)"
+    )
     weights = {
         "zero": np.int64(0),
         "two": np.float32(2),
@@ -372,9 +430,15 @@ def shape_length_math():
 
 @complaint("26")
 def duration_lengths():
-    """Predicted durations above 2048 become lengths. All that the last product reads is exact in 16 bits; what it gives is not."""
-    body = """[mm0] a = MatMul(x, eye) [scale] b = Mul(a, one) [mm1] c = MatMul(b, units) [ceil] d = Ceil(c) [relu] e = Relu(d) [int] n = Cast<to = 7>(e)
-              [mm2] y = MatMul(x, w)"""
+    """Makes lengths of predicted durations above 2048.
+
+    All that the product of the durations reads is exact in 16 bits; what it gives is not.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [scale] b = Mul(a, one) [mm1] c = MatMul(b, units) [ceil] d = Ceil(c) "
+        "[relu] e = Relu(d) [int] n = Cast<to = 7>(e)\n"
+        "              [mm2] y = MatMul(x, w)"
+    )
     units = np.array([[256, 256, 1, 1], [1, 2, 128, 256], [1, 0, 1, 0], [0, 1, 0, 1]], np.float32)
     weights = {"eye": np.eye(4, dtype=np.float32), "one": np.float32(1), "units": units, "w": array(4, 4)}
     x = np.arange(16, dtype=np.float32).reshape(4, 4) + 9
@@ -388,9 +452,12 @@ def duration_lengths():
 
 @complaint("26")
 def identifiers_through_float():
-    """Ids above 2048 pass through a float Concat beside 16-bit features, and come back as integers."""
-    body = """[mm0] a = MatMul(x, w) [ids] f = Cast<to = 1>(id) [cat] c = Concat<axis = 1>(a, f) [split] p, q = Split<axis = 1>(c, sizes) [back] n = Cast<to = 7>(q)
-              [mm1] y = MatMul(p, w)"""
+    """Passes ids above 2048 through a float Concat beside 16-bit features, and back to integers."""
+    body = (
+        "[mm0] a = MatMul(x, w) [ids] f = Cast<to = 1>(id) [cat] c = Concat<axis = 1>(a, f) "
+        "[split] p, q = Split<axis = 1>(c, sizes) [back] n = Cast<to = 7>(q)\n"
+        "              [mm1] y = MatMul(p, w)"
+    )
     weights = {"w": array(4, 4), "sizes": np.array([4, 1])}
     return Case(
         model("float[4,4] x, int64[4,1] id => float[4,4] y, int64[4,1] n", body, weights),
@@ -402,7 +469,10 @@ def identifiers_through_float():
 
 @complaint("26")
 def cumulative_positions():
-    body = """[floats] f = Cast<to = 1>(mask) [sum] p = CumSum(f, axis) [back] n = Cast<to = 7>(p) [gather] g = Gather(table, n) [mm] y = MatMul(g, w)"""
+    body = (
+        "[floats] f = Cast<to = 1>(mask) [sum] p = CumSum(f, axis) [back] n = Cast<to = 7>(p) "
+        "[gather] g = Gather(table, n) [mm] y = MatMul(g, w)"
+    )
     weights = {"axis": np.int64(0), "table": array(4100, 4), "w": array(4, 4)}
     return Case(
         model("int64[4096] mask => float[4096,4] y, int64[4096] n", body, weights),
@@ -435,15 +505,21 @@ def sincos_positions():
 
 @complaint("27")
 def sincos_positions_product():
-    """The same angles by an outer product: MatMul is an allowed operator."""
+    """Computes the angles by an outer product: MatMul is an allowed operator."""
     body = "[ints] p = Cast<to = 1>(position) [column] q = Unsqueeze(p, axis) [angle] a = MatMul(q, f)"
     return angles(body, POSITIONS, [high("ints", "angle")], {"f": FREQUENCIES.reshape(1, 8), "axis": np.array([1])})
 
 
 @complaint("27")
 def floor_after_product():
-    """Buckets: Floor of a 16-bit score falls to the neighbour. The scores are 64 k - 2^-6, computed from numbers that 16 bits hold."""
-    body = "[mm0] a = MatMul(x, eye) [mm1] b = MatMul(a, shift) [floor] c = Floor(b) [int] n = Cast<to = 7>(c) [mm2] y = MatMul(x, w)"
+    """Makes buckets of scores: Floor of a 16-bit score falls to the neighbour.
+
+    The scores are 64 k - 2^-6, computed from numbers that 16 bits hold.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [mm1] b = MatMul(a, shift) [floor] c = Floor(b) [int] n = Cast<to = 7>(c) "
+        "[mm2] y = MatMul(x, w)"
+    )
     shift = np.eye(4, dtype=np.float32)
     shift[3] -= np.float32(2.0**-6)
     x = np.arange(1, 17, dtype=np.float32).reshape(4, 4) * 64
@@ -459,18 +535,24 @@ def floor_after_product():
 
 @complaint("27")
 def range_of_positions():
-    """A float Range beyond 2048 is added between two allowed operators."""
+    """Subtracts a float Range beyond 2048 between two allowed operators."""
     return ramp_case([])
 
 
 @complaint("28")
 def range_of_positions_painted():
-    """The same where the ramp goes with its reader, as clear operators do in TensorFlow, unless it is known to count."""
+    """Paints the graph: the Range goes with its reader, unless it is known to count.
+
+    Clear operators go with their readers so in TensorFlow.
+    """
     return ramp_case(["--placement", "paint"])
 
 
 def ramp_case(flags):
-    body = "[mm0] a = MatMul(x, w) [range] r = Range(start, limit, delta) [column] c = Unsqueeze(r, axis) [sub] b = Sub(a, c) [mm1] y = MatMul(b, one) [ids] n = Cast<to = 7>(c)"
+    body = (
+        "[mm0] a = MatMul(x, w) [range] r = Range(start, limit, delta) [column] c = Unsqueeze(r, axis) "
+        "[sub] b = Sub(a, c) [mm1] y = MatMul(b, one) [ids] n = Cast<to = 7>(c)"
+    )
     weights = {
         "w": array(4, 1),
         "one": np.ones((1, 1), np.float32),
@@ -489,8 +571,14 @@ def ramp_case(flags):
 
 @complaint("26")
 def masked_scores():
-    """Masked scores are filled with the lowest float32, ahead of a Softmax: they have no share, and where all are masked, all have the same."""
-    body = "[scores] a = MatMul(x, x) [mask] b = Where(m, a, low) [softmax] c = Softmax<axis = -1>(b) [mm] y = MatMul(c, x)"
+    """Fills masked scores with the lowest float32, ahead of a Softmax.
+
+    They have no share, and where all are masked, all have the same.
+    """
+    body = (
+        "[scores] a = MatMul(x, x) [mask] b = Where(m, a, low) [softmax] c = Softmax<axis = -1>(b) "
+        "[mm] y = MatMul(c, x)"
+    )
     mask = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]], bool)
     return Case(
         model("float[4,4] x, bool[4,4] m => float[4,4] y", body, {"low": np.float32(-3.4028235e38)}),
@@ -501,7 +589,7 @@ def masked_scores():
 
 @complaint("28")
 def activation_beyond_range():
-    """No constant shows it: an activation of 1e5 is cast down for a MatMul."""
+    """Casts an activation of 1e5 down for a MatMul: no constant shows how large it is."""
     body = "[exp] a = Exp(x) [mm] y = MatMul(a, w)"
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}),
@@ -548,7 +636,7 @@ def fusable(flags):
 
 @complaint("48")
 def fusable_tail():
-    """MatMul, bias, Relu at the end of a model: a cast between them prevents a fusion."""
+    """Ends the model with MatMul, bias and Relu: a cast between them prevents a fusion."""
     return fusable([])
 
 

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""What users complain about in other converters, as one small model each, judged on the rewrite.
+"""Judges the rewrite on what users complain about in other converters, with one small model for each complaint.
 
   complaints.py --tool build/tests/rewrite_batch [--only TEXT] [--keep DIR]
 
-Every case runs in both low types, with inputs and outputs kept and released. Rules, one failure line each:
-  exit       the rewrite succeeds (or is refused with the exit code that the case names)
-  structure  every rule of structure.py: checker, strict inference, inputs and outputs, casts, names, order, onnxruntime loads it, with its default
-             optimisations too, and runs it then (float16)
+Every case runs in both low types, with inputs and outputs kept and released. Each rule has a failure line of its own:
+  exit       the rewrite succeeds, or is refused with the exit code that the case names
+  structure  every rule of structure.py holds: checker, strict inference, inputs and outputs, casts, names, order;
+             onnxruntime loads the result, with its default optimisations too, and runs it then (float16)
   twice      rewriting the result again gives the same bytes, and so does rewriting the original again
-  values     with every low tensor rounded where it is produced, no new NaN / Inf and the error within min(8 D u, 0.02 | 0.1); outputs named as
-             exact, integers among them, have the same bits
-  expect     what this complaint is about: a port that stays float32, a cast that is not doubled, a node that a guard keeps high, ...
+  values     with every low tensor rounded where it is produced, there is no new NaN / Inf, and the error is within
+             min(8 D u, 0.02 | 0.1); outputs named as exact, integers among them, have the same bits
+  expect     the case's own checks hold: a port stays float32, a cast is not doubled, a guard keeps a node high ...
 
-NOT_YET lists cases whose guard is still to come: their form is judged like any other's, the rest is printed and counted neither as passed nor as failed.
-At last the same judge sees a converter that chooses nothing (naive_rewriter.py, `blind`): it has to fail most of the cases, or the judge does not bite.
+NOT_YET lists cases whose guard is still to come. Their form is judged like any other's; the rest is printed, and
+counted neither as passed nor as failed.
+At last the same judge sees a converter that chooses nothing (naive_rewriter.py, `blind`): it has to fail most of the
+cases, or the judge does not bite.
 """
 
 import argparse
@@ -42,7 +44,7 @@ from judge.tool import Tool
 
 BOTH = ("float16", "bfloat16")
 CONTENT = ("values", "expect")
-# Case -> (the low types in which it does not hold, how the sentences start that are known, what has to come).
+# Case -> (the low types in which it does not hold, how its known sentences start, the feature that has to come).
 NOT_YET = {
     "activation_beyond_range": (("float16",), CONTENT, "observed ranges (calibration)"),
     "fusable_tail": (("float16",), CONTENT, "float16 profiles do not follow: the tail stays high by default"),
@@ -55,7 +57,10 @@ class Judge:
         self.tool, self.folder, self.keep, self.has_report = tool, pathlib.Path(folder), keep, has_report
 
     def rewrite(self, source, folder, flags):
-        """(answer, the file written): always under the same name, as data beside a model carries the model's name."""
+        """Rewrites the file. Returns (answer, the file written).
+
+        The file always has the same name, as data beside a model carry the model's name.
+        """
         target = self.folder / folder / "m.onnx"
         target.parent.mkdir(exist_ok=True)
         for file in target.parent.iterdir():
@@ -63,7 +68,7 @@ class Judge:
         return self.tool.run([source, "-o", target, *flags]), target
 
     def run(self, case, dtype, keep_io):
-        """[(rule, sentence)]."""
+        """Judges one rewrite of the case. Returns [(rule, sentence)]."""
         self.measured = "not run"
         path = self.folder / "in.onnx"
         if case.external:
@@ -91,7 +96,8 @@ class Judge:
                 found.append(
                     (
                         "twice",
-                        f"{'the same input' if name == 'again' else 'a second run'} gives {answer.exit}: {answer.first_error() if answer.exit else 'other bytes'}",
+                        f"{'the same input' if name == 'again' else 'a second run'} gives {answer.exit}: "
+                        f"{answer.first_error() if answer.exit else 'other bytes'}",
                     )
                 )
         given = json.loads(report.read_text()) if report.exists() else None
@@ -139,7 +145,8 @@ class Judge:
             found.append(
                 (
                     "values",
-                    f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf {difference.wrong or ''}",
+                    f"relative L2 {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, "
+                    f"{difference.new_bad} new NaN / Inf {difference.wrong or ''}",
                 )
             )
         for name in case.exact:
@@ -149,7 +156,8 @@ class Judge:
                 found.append(
                     (
                         "values",
-                        f"{name} is not the same: {np.mean(a != b) if a.shape == b.shape else 1:.0%} of the elements, off by up to {off:g}",
+                        f"{name} is not the same: {np.mean(a != b) if a.shape == b.shape else 1:.0%} of the elements, "
+                        f"off by up to {off:g}",
                     )
                 )
         return found
@@ -198,19 +206,21 @@ def judge_tool(tool, only, keep):
             for line, where in lines.items():
                 print(f"{line} [{'; '.join(where)}]")
     print(
-        f"{sum(only in name for name in CASES)} cases of {len(numbers)} complaints, {passed + failed + pending} runs, {pending} of them wait for a guard"
+        f"{sum(only in name for name in CASES)} cases of {len(numbers)} complaints, {passed + failed + pending} runs, "
+        f"{pending} of them wait for a guard"
     )
     return passed, failed
 
 
 def judge_blind():
-    """(cases that the blind converter fails, cases, by rule)."""
+    """Judges the blind converter. Returns (cases that it fails, cases, how many of them fail by each rule)."""
     failing, rules = 0, collections.Counter()
     with tempfile.TemporaryDirectory() as folder:
         judge = Judge(NaiveTool("blind"), folder, has_report=False)
         for _, build in CASES.values():
             found = judge.run(build(), "float16", "all")
-            found = [f for f in found if f[0] != "twice"]  # it has no memory of what it did, which is beside the point
+            # The blind converter has no memory of what it did, which is beside the point.
+            found = [f for f in found if f[0] != "twice"]
             failing += bool(found)
             rules.update({rule for rule, _ in found})
     return failing, len(CASES), rules

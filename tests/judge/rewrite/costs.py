@@ -1,7 +1,8 @@
-"""What a model moves when it runs: bytes of its activations, bytes read and written by casts between float32 and 16 bits, bytes of its weights.
+"""The bytes that a model moves when it runs: its activations, its weights, and casts between float32 and 16 bits.
 
-Sizes are those of a real run on the given inputs. Of activations and casts those of the main graph count (functions inlined): how often a body runs is not
-known. `costs(model, feeds)` takes a float32 model or a rewritten one.
+A cast counts the bytes that it reads and writes. Sizes are those of a real run on the given inputs. Activations and
+casts count in the main graph alone, with functions inlined, as nothing tells how often a body runs. `costs(model,
+feeds)` takes a float32 model or a rewritten one.
 """
 
 import dataclasses
@@ -20,7 +21,7 @@ BYTES = {TensorProto.FLOAT: 4, TensorProto.FLOAT16: 2, TensorProto.BFLOAT16: 2}
 class Costs:
     casts: int = 0  # between float32 and 16 bits, in all scopes
     cast_bytes: int = 0  # read and written by those of the main graph
-    activation_bytes: int = 0  # of all results of the main graph in float32 or 16 bits, casts' included
+    activation_bytes: int = 0  # of all results of the main graph in float32 or 16 bits, those of casts included
     weight_bytes: int = 0  # of initializers and Constant nodes, all scopes
 
 
@@ -30,7 +31,10 @@ def is_type_cast(node, types):
 
 
 def costs(model, feeds):
-    """REQUIRES: onnxruntime runs the model, or, where it has 16-bit types, its widened form."""
+    """Runs the model on these inputs and counts.
+
+    REQUIRES: onnxruntime runs the model, or, where it has 16-bit types, its widened form.
+    """
     stated, found = inlined(model), Costs()
     graphs = scopes.typed_graphs(stated, strict=False, guess=True)
     for _, graph, types in graphs:

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Frees a fixed batch with --dim and --train, and asks onnxruntime: the freed model gives for five samples, row by row, what the original gives for each.
+"""Frees a fixed batch with --dim and --train, and asks onnxruntime whether the numbers stay.
 
 free_dimension.py --tool build/tests/rewrite_batch [--only NAME]
 
-small   models of a few nodes, of fixed batch 1: freed and equal, in float32 (every node excluded) and after a rewrite; or refused with exit code 4 and the
-        name of the node that mixes samples
-real    the models of $AMP_SHARED with a fixed first dimension of 1: those of FREED are freed, and equal; the others are refused with a node
-train   a step of training of those of TRAINED takes a batch of 4 in onnxruntime
+For five samples the freed model has to give, row by row, what the original gives for each.
+
+small   models of a few nodes, of fixed batch 1: they are freed and equal, in float32 (every node excluded) and after a
+        rewrite; or they are refused with exit code 4 and the name of the node that mixes samples
+real    the models of $AMP_SHARED with a fixed first dimension of 1: those of FREED are freed, and equal; the others are
+        refused, and a node is named
+train   a step of training of the models of TRAINED takes a batch of 4 in onnxruntime
 """
 
 import argparse
@@ -72,8 +75,10 @@ SMALL = {
     "one_for_all": ([1, 4], "[a] a = Add(x, k) [m] y = Mul(a, u)", {"k": array(1, 4), "u": array(4)}, 17, None),
     "attention": (
         [1, 6, 8],
-        "[q] q = MatMul(x, w) [h] h = Reshape(q, s) [t] t = Transpose<perm = [0, 2, 1, 3]>(h) [k] k = Transpose<perm = [0, 2, 3, 1]>(h) "
-        "[qk] qk = MatMul(t, k) [p] p = Softmax<axis = -1>(qk) [o] o = MatMul(p, t) [b] b = Transpose<perm = [0, 2, 1, 3]>(o) [r] y = Reshape(b, e)",
+        "[q] q = MatMul(x, w) [h] h = Reshape(q, s) [t] t = Transpose<perm = [0, 2, 1, 3]>(h) "
+        "[k] k = Transpose<perm = [0, 2, 3, 1]>(h) "
+        "[qk] qk = MatMul(t, k) [p] p = Softmax<axis = -1>(qk) [o] o = MatMul(p, t) "
+        "[b] b = Transpose<perm = [0, 2, 1, 3]>(o) [r] y = Reshape(b, e)",
         {"w": array(8, 8), "s": ints(1, 6, 2, 4), "e": ints(1, 6, 8)},
         17,
         None,
@@ -87,7 +92,8 @@ SMALL = {
     ),
     "heads_behind_time": (
         [1, 5, 8],
-        "[t] t = Transpose<perm = [1, 0, 2]>(x) [h] h = Reshape(t, s) [g] g = Transpose<perm = [1, 0, 2]>(h) [m] m = MatMul(g, w) "
+        "[t] t = Transpose<perm = [1, 0, 2]>(x) [h] h = Reshape(t, s) [g] g = Transpose<perm = [1, 0, 2]>(h) "
+        "[m] m = MatMul(g, w) "
         "[u] u = Transpose<perm = [1, 0, 2]>(m) [e] e = Reshape(u, z) [v] y = Transpose<perm = [1, 0, 2]>(e)",
         {"s": ints(5, 2, 4), "w": array(4, 4), "z": ints(5, 1, 8)},
         17,
@@ -95,7 +101,8 @@ SMALL = {
     ),
     "recurrence": (
         [1, 5, 3],
-        "[t] t = Transpose<perm = [1, 0, 2]>(x) [l] o, l1 = GRU<hidden_size = 2>(t, w, r, , , h) [s] s = Squeeze(o, one) [u] y = Transpose<perm = [1, 0, 2]>(s)",
+        "[t] t = Transpose<perm = [1, 0, 2]>(x) [l] o, l1 = GRU<hidden_size = 2>(t, w, r, , , h) "
+        "[s] s = Squeeze(o, one) [u] y = Transpose<perm = [1, 0, 2]>(s)",
         {"w": array(1, 6, 3), "r": array(1, 6, 2), "h": np.zeros((1, 1, 2), np.float32), "one": ints(1)},
         17,
         None,
@@ -157,7 +164,7 @@ def given_inputs(proto):
 
 
 def fixed_places(proto):
-    """Inputs with a 1 in front."""
+    """Returns the names of the inputs with a 1 in front."""
     shapes = {v.name: [d.dim_value for d in v.type.tensor_type.shape.dim] for v in given_inputs(proto)}
     return [name for name, shape in shapes.items() if shape and shape[0] == 1]
 
@@ -175,7 +182,7 @@ class Judge:
         return ok
 
     def rows(self, label, original, freed, feeds, names, bound):
-        """Row by row, for outputs whose first dimension is the samples'."""
+        """Compares the models row by row, for outputs whose first dimension is the samples'."""
         before, after = session(original), session(freed)
         halves = {v.name for v in before.get_inputs() if "float16" in v.type}
         feeds = [{k: v.astype(np.float16) if k in halves else v for k, v in f.items()} for f in feeds]

@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Random models with model-local functions: nested, with attributes, overloads, bodies, optional ports, called in bodies and at several types.
+"""Judges random models with model-local functions.
 
   functions.py --tool build/tests/rewrite_batch --inliner build/tests/inline_model [--models N] [--seed S] [--only SEED]
 
+Functions are nested, have attributes, overloads, bodies and optional ports, and are called in bodies and at several
+types.
+
 Rules, one failure line each:
-  generator   the model passes ONNX's checker and strict inference, (else this test is wrong)
-  inlined     the tool's inliner alone gives the same nodes, names and values as inlining.py, a valid model, and the original's results, bit for bit
-  inline      every rule of structure.py; no function is left; float16 results near the original's
-  keep        every rule of structure.py against the model as it is; the functions keep their bytes
-  specialise  every rule of structure.py once the result is inlined by inlining.py; valid; its results are those of `inline`, bit for bit
-  optimised   onnxruntime with its default optimisations loads the results of all modes where it loads the model, and runs those in float16
+  generator   the model passes ONNX's checker and strict inference (else this test is wrong)
+  inlined     the tool's inliner alone gives the same nodes, names and values as inlining.py, a valid model, and the
+              original's results, bit for bit
+  inline      every rule of structure.py holds; no function is left; float16 results are near the original's
+  keep        every rule of structure.py holds against the model as it is; the functions keep their bytes
+  specialise  every rule of structure.py holds once the result is inlined by inlining.py; the result is valid, and its
+              results are those of `inline`, bit for bit
+  optimised   onnxruntime with its default optimisations loads the results of all modes where it loads the model, and
+              runs those in float16
   twice       rewriting a result again gives the same bytes, in every mode, with rules for functions and calls too
   excluded    with --deny-node '*' the output is the input, byte for byte
-The closing line says how many calls and functions there were, and how many functions were shared by several calls: a judge that saw none fails.
+The closing line says how many calls and functions there were, and how many functions were shared by several calls: a
+judge that saw none fails.
 """
 
 import argparse
@@ -39,7 +46,7 @@ TOLERANCE = 0.05
 
 
 def rules(seed, model):
-    """Flags that address functions and calls, for one model of three."""
+    """Returns flags that address functions and calls, for one model of three."""
     source = random.Random(seed)
     flags = []
     if source.random() < 0.67:
@@ -54,7 +61,7 @@ def rules(seed, model):
 
 
 class Generator:
-    """Chooses functions and a graph that calls them. `domain` numbers overloads apart when the IR version knows them."""
+    """Chooses functions and a graph that calls them; some are overloads where the IR version knows those."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -101,7 +108,7 @@ class Generator:
         return [v for v in produced if v]
 
     def step(self, made, values, attributes=(), condition=None, depth=0):
-        """Appends nodes that compute something from `values`; returns the new ones."""
+        """Appends nodes that compute something from `values`. Returns the new values."""
         r, pick = self.random, lambda: self.random.choice(values)
         kinds = ["unary", "unary", "binary", "matmul", "matmul", "scale", "softmax"]
         kinds += ["call"] * 3 if self.functions else []
@@ -283,7 +290,7 @@ class Inliner:
 
 
 def feeds_of(model, condition):
-    """The same values for every model, in the types that it wants."""
+    """Returns the same values for every model, in the types that its inputs want."""
     rng, feeds = np.random.default_rng(1), {}
     values = {
         "x": rng.uniform(-1, 1, (N, N)),
@@ -352,8 +359,11 @@ class Judge:
         return None
 
     def _runner(self, model):
-        """Who can run the model, and what it gives: onnxruntime (which has no functions that give an input back), else ONNX's evaluator (no absent
-        attributes), else onnxruntime on what inlining.py makes of it."""
+        """Finds what can run the model. Returns (function that runs it, its results), or (None, None).
+
+        onnxruntime comes first, which has no functions that give an input back; then ONNX's evaluator, which has no
+        absent attributes; then onnxruntime on what inlining.py makes of the model.
+        """
         flat = lambda m: run_in_onnxruntime(inlined(m))
         for name, runner in (("onnxruntime", run_in_onnxruntime), ("reference", run_in_reference), ("flat", flat)):
             try:
@@ -432,7 +442,8 @@ class Judge:
         except Exception as error:
             self.expect(False, "specialise", seed, f"{dtype}: {' '.join(str(error).split())}")
         found = structure.problems(base, inlined(special), dtype, keep_io, runtime=False)
-        # A cast of what a call gives sits right after the call, and one more stands inside where the function reads the value in both types.
+        # A cast of a call's result sits right after the call, and one more stands inside where the function reads the
+        # value in both types.
         by_design = re.compile(r"right after the producer|is cast to \w+ twice|is read in branches alone|_to_\w+ does$")
         found = [f for f in found if not by_design.search(f)]
         self.expect(not found, "specialise", seed, f"{dtype}: {'; '.join(found[:3])}")
@@ -463,8 +474,10 @@ def main():
             judge.judge(seed)
         t = judge.totals
         print(
-            f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, {t['specialised']} specialised functions, {t['shared']} shared; "
-            f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, inlined by inlining.py {t['flat']}, by none {t['not run']}"
+            f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, "
+            f"{t['specialised']} specialised functions, {t['shared']} shared; "
+            f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, "
+            f"inlined by inlining.py {t['flat']}, by none {t['not run']}"
         )
         if arguments.only is None:
             judge.expect(

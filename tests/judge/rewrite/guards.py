@@ -3,16 +3,21 @@
 
   guards.py --tool build/tests/rewrite_batch [--only TEXT] [--demonstrations]
 
-A demonstration is one small model, rewritten twice: with the default flags and with `--guards constants`. With every low tensor rounded where it is
-produced (rounding.py), the first has to be inside the bound with its exact outputs the same to the bit, and some node has to be high for the guard's
-reason; the second has to be outside. Both have to load in onnxruntime with its default optimisations, and to run in float16. What the guard keeps exact is arranged to be all that can go wrong: the values before it are exact in 16 bits.
-Three guards need another kind of run: "long reductions" and "scatter reductions" are judged as a target that adds up in the low type would compute them, "state"
-step after step. "scatter reductions" is shown in bfloat16 alone: onnxruntime does not run its float16 model.
+A demonstration is one small model, rewritten twice: with all guards, as by default, and with `--guards constants`.
+Both results run with every low tensor rounded where it is produced (rounding.py). The first has to be inside the
+bound with its exact outputs the same to the bit, and some node has to be high for the guard's reason; the second has
+to be outside. Both have to load in onnxruntime with its default optimisations, and to run in float16. The models are
+arranged so that only what the guard keeps exact can go wrong: the values before it are exact in 16 bits.
+Three guards need another kind of run: "long reductions" and "scatter reductions" are judged as a target that adds up
+in the low type would compute them, "state" step after step. "scatter reductions" is shown in bfloat16 alone:
+onnxruntime does not run its float16 model.
 
-A guard that keeps a runtime from dying is shown by that: with it onnxruntime's default session loads the model, without it the process crashes.
+A guard that keeps a runtime from dying is shown by that: with it onnxruntime's default session loads the model, without
+it the process crashes.
 
-False alarms, over the models of real_models.py: heavy nodes that a structural guard keeps high, by guard; at most 1 % in each type. Absent models: that
-part is skipped, and the exit code is 77 unless something failed.
+False alarms are heavy nodes of the models of real_models.py that a structural guard keeps high. They are counted by
+guard, and are at most 1 % in each type. Without the models that part is skipped, and the exit code is 77 unless
+something failed.
 """
 
 import argparse
@@ -53,7 +58,7 @@ GUARDS = (
     "state",
     "quantised",
 )
-LOADING_GUARDS = ("transposed batches",)  # that keep a runtime from dying
+LOADING_GUARDS = ("transposed batches",)  # these keep a runtime from dying
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
 DEMONSTRATIONS = []  # (guard, name, low types, function that gives a Case, function that runs a model)
@@ -94,8 +99,11 @@ LAST = np.array([-1])
 
 @demonstrates("identifiers")
 def ids_picked_by_a_product():
-    """Rows gathered by a product with ones and zeros."""
-    body = "[hot] h = OneHot(route, depth, values) [ids] f = Cast<to = 1>(id) [pick] p = MatMul(h, f) [back] n = Cast<to = 7>(p) [mm] y = MatMul(x, w)"
+    """Gathers rows by a product with ones and zeros."""
+    body = (
+        "[hot] h = OneHot(route, depth, values) [ids] f = Cast<to = 1>(id) [pick] p = MatMul(h, f) "
+        "[back] n = Cast<to = 7>(p) [mm] y = MatMul(x, w)"
+    )
     weights = {"depth": np.int64(4), "values": np.array([0, 1], np.float32), "w": array(4, 4)}
     feeds = {"id": np.array([[2049], [30011], [517], [4097]]), "route": np.array([3, 1, 0, 2])}
     return Case(
@@ -107,8 +115,14 @@ def ids_picked_by_a_product():
 
 @demonstrates("thresholds")
 def bucket_border():
-    """99 * 1.0131 is above 100.28 in float32, not above it once factor, product and border are rounded."""
-    body = "[mm0] a = MatMul(x, eye) [scale] b = Mul(a, factor) [above] c = Greater(b, border) [minus] m = Neg(a) [take] d = Where(c, a, m) [mm1] y = MatMul(d, eye)"
+    """Compares 99 * 1.0131 with 100.28.
+
+    It is above in float32, and not above once factor, product and border are rounded.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [scale] b = Mul(a, factor) [above] c = Greater(b, border) [minus] m = Neg(a) "
+        "[take] d = Where(c, a, m) [mm1] y = MatMul(d, eye)"
+    )
     weights = {"eye": EYE, "factor": np.float32(1.0131), "border": np.float32(100.28)}
     return Case(
         model("float[4,4] x => float[4,4] y", body, weights),
@@ -119,19 +133,29 @@ def bucket_border():
 
 @demonstrates("decomposed norms", ("bfloat16",))
 def layernorm_far_from_zero():
-    """256 and 258 are exact in bfloat16, their mean is not, and the difference from it is all that counts."""
-    body = """[mm0] a = MatMul(x, eye) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [square] q = Mul(c, c) [var] v = ReduceMean<axes = [-1]>(q)
-              [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [mm1] y = MatMul(d, eye)"""
+    """Normalises 256 and 258, which are exact in bfloat16; their mean is not.
+
+    The difference from the mean is all that counts.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) "
+        "[square] q = Mul(c, c) [var] v = ReduceMean<axes = [-1]>(q)\n"
+        "              [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [mm1] y = MatMul(d, eye)"
+    )
     x = np.array([[256, 256, 256, 258], [256, 258, 258, 258], [258, 256, 256, 256], [258, 256, 258, 258]], np.float32)
     return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "eps": np.float32(1e-5)}), feeds={"x": x})
 
 
 @demonstrates("decomposed norms", ("bfloat16",))
 def layernorm_that_is_spread():
-    """x * s and mean * s are 200 times what is left of them."""
-    body = """[mm0] a = MatMul(x, eye) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [square] q = Mul(c, c) [var] v = ReduceMean<axes = [-1]>(q)
-              [eps] e = Add(v, eps) [sqrt] t = Sqrt(e) [inverse] s = Reciprocal(t) [product] p = Mul(a, s) [of_mean] o = Mul(m, s) [offset] h = Sub(shift, o)
-              [sum] d = Add(p, h) [mm1] y = MatMul(d, eye)"""
+    """Subtracts mean * s from x * s, both of which are 200 times what is left of them."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) "
+        "[square] q = Mul(c, c) [var] v = ReduceMean<axes = [-1]>(q)\n"
+        "              [eps] e = Add(v, eps) [sqrt] t = Sqrt(e) [inverse] s = Reciprocal(t) [product] p = Mul(a, s) "
+        "[of_mean] o = Mul(m, s) [offset] h = Sub(shift, o)\n"
+        "              [sum] d = Add(p, h) [mm1] y = MatMul(d, eye)"
+    )
     x = np.array([[256, 256, 256, 258], [256, 258, 258, 258], [258, 256, 256, 256], [258, 256, 258, 258]], np.float32)
     weights = {"eye": EYE, "eps": np.float32(1e-5), "shift": np.array([1, 2, 3, 4], np.float32)}
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x})
@@ -139,10 +163,18 @@ def layernorm_that_is_spread():
 
 @demonstrates("decomposed norms", ("bfloat16",))
 def layernorm_by_a_difference_of_squares():
-    """The difference from the mean is no part of the variance, and as exact as that; the mean is a sum times a constant, moved to its place."""
-    body = """[mm0] a = MatMul(x, eye) [sum0] n = ReduceSum<keepdims = 0>(a, last) [mean] k = Mul(n, quarter) [place] m = Unsqueeze(k, last) [square0] q = Mul(a, a)
-              [sum1] t = ReduceSum<keepdims = 0>(q, last) [mean1] u = Mul(t, quarter) [square1] r = Mul(k, k) [variance] v = Sub(u, r) [bound] b = Max(v, zero)
-              [place1] p = Unsqueeze(b, last) [eps] e = Add(p, eps) [sqrt] s = Sqrt(e) [center] c = Sub(a, m) [div] d = Div(c, s) [mm1] y = MatMul(d, eye)"""
+    """Computes a variance as a difference of squares, with the mean as a sum times a constant, moved to its place.
+
+    The difference from the mean is no part of the variance, and has to be as exact as that.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [sum0] n = ReduceSum<keepdims = 0>(a, last) [mean] k = Mul(n, quarter) "
+        "[place] m = Unsqueeze(k, last) [square0] q = Mul(a, a)\n"
+        "              [sum1] t = ReduceSum<keepdims = 0>(q, last) [mean1] u = Mul(t, quarter) "
+        "[square1] r = Mul(k, k) [variance] v = Sub(u, r) [bound] b = Max(v, zero)\n"
+        "              [place1] p = Unsqueeze(b, last) [eps] e = Add(p, eps) [sqrt] s = Sqrt(e) [center] c = Sub(a, m) "
+        "[div] d = Div(c, s) [mm1] y = MatMul(d, eye)"
+    )
     x = np.array([[256, 256, 256, 258], [256, 258, 258, 258], [258, 256, 256, 256], [258, 256, 258, 258]], np.float32)
     weights = {"eye": EYE, "eps": np.float32(1e-5), "zero": np.float32(0), "quarter": np.float32(0.25), "last": LAST}
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x})
@@ -150,8 +182,11 @@ def layernorm_by_a_difference_of_squares():
 
 @demonstrates("squares", ("float16",))
 def power_spectrum():
-    body = """[re] a = MatMul(x, w) [im] b = MatMul(z, w) [square0] p = Mul(a, a) [square1] q = Mul(b, b) [power] s = Add(p, q) [mel] m = MatMul(s, bank) [log] l = Log(m)
-              [mm] y = MatMul(l, eye)"""
+    body = (
+        "[re] a = MatMul(x, w) [im] b = MatMul(z, w) [square0] p = Mul(a, a) [square1] q = Mul(b, b) "
+        "[power] s = Add(p, q) [mel] m = MatMul(s, bank) [log] l = Log(m)\n"
+        "              [mm] y = MatMul(l, eye)"
+    )
     weights = {"w": array(8, 8), "bank": array(8, 4, seed=2), "eye": EYE}
     return Case(
         model("float[4,8] x, float[4,8] z => float[4,4] y", body, weights),
@@ -161,8 +196,11 @@ def power_spectrum():
 
 @demonstrates("squares", ("bfloat16",))
 def difference_of_sums_of_squares():
-    body = """[mm0] a = MatMul(x, eye) [square] q = Mul(a, a) [mean0] p = ReduceMean<axes = [-1]>(q) [mean1] m = ReduceMean<axes = [-1]>(a) [square1] r = Mul(m, m)
-              [variance] v = Sub(p, r) [mm1] y = MatMul(v, one)"""
+    body = (
+        "[mm0] a = MatMul(x, eye) [square] q = Mul(a, a) [mean0] p = ReduceMean<axes = [-1]>(q) "
+        "[mean1] m = ReduceMean<axes = [-1]>(a) [square1] r = Mul(m, m)\n"
+        "              [variance] v = Sub(p, r) [mm1] y = MatMul(v, one)"
+    )
     x = np.array([[16, 17, 18, 19], [20, 21, 21, 22], [30, 33, 31, 32], [17, 17, 19, 17]], np.float32)
     return Case(
         model("float[4,4] x => float[4,1] y", body, {"eye": EYE, "one": np.ones((1, 1), np.float32)}), feeds={"x": x}
@@ -171,9 +209,12 @@ def difference_of_sums_of_squares():
 
 @demonstrates("wide values", ("float16",))
 def quiet_power_spectrum():
-    """Magnitudes of 0.0003, whose squares are not there in float16; what counts is their shares of the largest."""
-    body = """[re] a = MatMul(x, eye) [im] b = MatMul(z, eye) [square0] p = Mul(a, a) [square1] q = Mul(b, b) [power] s = Add(p, q) [mel] m = MatMul(s, bank)
-              [largest] l = ReduceMax<keepdims = 1>(m) [share] d = Div(m, l) [mm] y = MatMul(d, eye)"""
+    """Squares magnitudes of 0.0003: float16 has no such squares, and only their shares of the largest count."""
+    body = (
+        "[re] a = MatMul(x, eye) [im] b = MatMul(z, eye) [square0] p = Mul(a, a) [square1] q = Mul(b, b) "
+        "[power] s = Add(p, q) [mel] m = MatMul(s, bank)\n"
+        "              [largest] l = ReduceMax<keepdims = 1>(m) [share] d = Div(m, l) [mm] y = MatMul(d, eye)"
+    )
     feeds = {"x": array(4, 4, low=1e-4, high=4e-4), "z": array(4, 4, low=1e-4, high=4e-4, seed=3)}
     return Case(
         model("float[4,4] x, float[4,4] z => float[4,4] y", body, {"eye": EYE, "bank": array(4, 4, seed=2)}),
@@ -183,9 +224,16 @@ def quiet_power_spectrum():
 
 @demonstrates("wide values", ("float16",))
 def loud_power_spectrum_of_a_network():
-    """Denied from the transform to the sum of squares; without the guard the product gets a float16 copy of its powers, which are above 65504. Nothing brings them back."""
-    body = """[stft] z = STFT(x, step, , length) [square] q = Pow(z, two) [power] s = ReduceSum<keepdims = 0>(q, last) [mel] m = MatMul(s, bank) [scale] n = Mul(m, tiny)
-              [mm0] g = MatMul(n, eye) [tanh] t = Tanh(g) [mm1] y = MatMul(t, eye)"""
+    """Multiplies powers above 65504; nothing brings them back.
+
+    Everything from the transform to the sum of squares is denied. Without the guard the product gets a float16 copy of
+    the powers.
+    """
+    body = (
+        "[stft] z = STFT(x, step, , length) [square] q = Pow(z, two) [power] s = ReduceSum<keepdims = 0>(q, last) "
+        "[mel] m = MatMul(s, bank) [scale] n = Mul(m, tiny)\n"
+        "              [mm0] g = MatMul(n, eye) [tanh] t = Tanh(g) [mm1] y = MatMul(t, eye)"
+    )
     weights = {
         "step": np.int64(8),
         "length": np.int64(16),
@@ -202,8 +250,11 @@ def loud_power_spectrum_of_a_network():
 
 @demonstrates("wide values", ("float16",))
 def softmax_divided_behind_the_product():
-    """exp(14) is beyond float16, the mean that it weighs is not."""
-    body = """[mm0] a = MatMul(x, eye) [exp] e = Exp(a) [sum] s = ReduceSum(e, last) [weigh] n = MatMul(e, v) [share] d = Div(n, s) [mm1] y = MatMul(d, eye)"""
+    """Weighs a mean by exp(14), which is beyond float16; the mean is not."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [exp] e = Exp(a) [sum] s = ReduceSum(e, last) [weigh] n = MatMul(e, v) "
+        "[share] d = Div(n, s) [mm1] y = MatMul(d, eye)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "last": LAST, "v": array(4, 4)}),
         feeds={"x": np.array([[14, 13, 11, 12], [2, 14, 0, 1], [13, 12, 14, 1], [12, 11, 13, 10]], np.float32)},
@@ -212,17 +263,23 @@ def softmax_divided_behind_the_product():
 
 @demonstrates("range", ("float16",))
 def areas_of_boxes():
-    """Sides of up to 640 pixels: areas of up to 409600, of which a share of the picture is left."""
-    body = """[mm0] a = MatMul(x, eye) [gate] p = Sigmoid(a) [scale] w = Mul(p, side) [area] s = Mul(w, w) [share] n = Mul(s, part) [mm1] y = MatMul(n, eye)"""
+    """Computes areas of up to 409600 from sides of up to 640 pixels; a share of the picture is left of them."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [gate] p = Sigmoid(a) [scale] w = Mul(p, side) [area] s = Mul(w, w) "
+        "[share] n = Mul(s, part) [mm1] y = MatMul(n, eye)"
+    )
     weights = {"eye": EYE, "side": np.float32(640), "part": np.float32(2.0**-18)}
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": array(4, 4, low=1, high=4)})
 
 
 @demonstrates("range", ("float16",))
 def points_by_a_camera():
-    """The camera's product reaches 120000 before the division by the distance."""
-    body = """[mm0] a = MatMul(x, eye) [clip] p = Clip(a, near, far) [project] q = MatMul(p, camera) [part] u = Slice(q, zero, two, last) [depth] d = Slice(q, two, three, last)
-              [divide] n = Div(u, d) [mm1] y = MatMul(n, half)"""
+    """Projects points: the camera's product reaches 120000 before the division by the distance."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [clip] p = Clip(a, near, far) [project] q = MatMul(p, camera) "
+        "[part] u = Slice(q, zero, two, last) [depth] d = Slice(q, two, three, last)\n"
+        "              [divide] n = Div(u, d) [mm1] y = MatMul(n, half)"
+    )
     camera = np.array([[1200, 0, 0], [0, 1200, 0], [640, 360, 1]], np.float32)
     weights = {
         "eye": np.eye(3, dtype=np.float32),
@@ -240,8 +297,11 @@ def points_by_a_camera():
 
 @demonstrates("poles")
 def odds_of_what_is_nearly_sure():
-    """The largest probability is one in both low types, so that its odds are infinite."""
-    body = """[mm0] a = MatMul(x, eye) [gate] g = Sigmoid(a) [clip] p = Clip(g, least, largest) [rest] r = Sub(one, p) [odds] o = Div(p, r) [log] l = Log(o) [mm1] y = MatMul(l, eye)"""
+    """Computes odds: the largest probability is one in both low types, so that its odds are infinite."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [gate] g = Sigmoid(a) [clip] p = Clip(g, least, largest) [rest] r = Sub(one, p) "
+        "[odds] o = Div(p, r) [log] l = Log(o) [mm1] y = MatMul(l, eye)"
+    )
     weights = {"eye": EYE, "least": np.float32(1e-4), "largest": np.float32(1 - 1e-4), "one": np.float32(1)}
     x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
@@ -249,8 +309,11 @@ def odds_of_what_is_nearly_sure():
 
 @demonstrates("displacements")
 def flow_from_coordinates():
-    """A step of a fraction of a pixel, at the thousandth."""
-    body = """[mm0] a = MatMul(x, eye) [move0] c = Add(a, grid) [mm1] b = MatMul(a, eye) [move1] d = Add(c, b) [flow] f = Sub(d, grid) [mm2] y = MatMul(f, eye)"""
+    """Finds a step of a fraction of a pixel, at the thousandth."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [move0] c = Add(a, grid) [mm1] b = MatMul(a, eye) [move1] d = Add(c, b) "
+        "[flow] f = Sub(d, grid) [mm2] y = MatMul(f, eye)"
+    )
     return Case(
         model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "grid": np.array([1, 500, 1000, 1500], np.float32)})
     )
@@ -258,16 +321,25 @@ def flow_from_coordinates():
 
 @demonstrates("log-sum-exp by hand")
 def log_softmax_by_the_batch_maximum():
-    """The second row lies 65 below the maximum, where 16 bits have steps of 1/16 and 1/2: its probabilities depend on less."""
-    body = """[mm0] a = MatMul(x, eye) [max] m = ReduceMax(a) [shift] d = Sub(a, m) [exp] e = Exp(d) [sum] s = ReduceSum(e, last) [log] l = Log(s) [share] p = Sub(d, l)
-              [tail] y = Slice(p, one, two)"""
+    """Subtracts the maximum of the batch: the second row lies 65 below it.
+
+    16 bits have steps of 1/16 and 1/2 there, and the row's probabilities depend on less.
+    """
+    body = (
+        "[mm0] a = MatMul(x, eye) [max] m = ReduceMax(a) [shift] d = Sub(a, m) [exp] e = Exp(d) "
+        "[sum] s = ReduceSum(e, last) [log] l = Log(s) [share] p = Sub(d, l)\n"
+        "              [tail] y = Slice(p, one, two)"
+    )
     weights = {"eye": EYE, "last": LAST, "one": np.array([1]), "two": np.array([2])}
     x = np.array([[65, 64, 65, 65], [0.28125, 0.90625, 0.40625, 0.71875]], np.float32)
     return Case(model("float[2,4] x => float[1,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
 
 
 def run_adding_low(made, feeds):
-    """Low pools over a whole plane as running sums in their own type, as a target without float32 accumulators computes them."""
+    """Runs the model with low pools over a whole plane as running sums in their own type.
+
+    A target without float32 accumulators computes them so.
+    """
     types = scopes.typed_graphs(made)[0][2]
     spelled = onnx.ModelProto.FromString(made.SerializeToString())
     nodes = []
@@ -310,7 +382,7 @@ def pool_of_a_plane():
 
 
 def run_scattering_low(made, feeds):
-    """Low scatters that add, one update after the other in their own type."""
+    """Runs the model with low scatters that add one update after the other in their own type."""
     types = scopes.typed_graphs(made)[0][2]
     spelled = onnx.ModelProto.FromString(made.SerializeToString())
     for node in spelled.graph.node:
@@ -335,7 +407,7 @@ UPDATES = 400
 
 @demonstrates("scatter reductions", ("bfloat16",), run_scattering_low)
 def many_rows_into_one():
-    """A bfloat16 sum of ones stops at 256."""
+    """Adds rows of ones into one row: a bfloat16 sum of ones stops at 256."""
     body = '[mm0] v = MatMul(u, eye) [scatter] s = ScatterND<reduction = "add">(zeros, at, v) [mm1] y = MatMul(s, eye)'
     weights = {"eye": EYE, "zeros": np.zeros((4, 4), np.float32)}
     feeds = {"u": np.ones((UPDATES, 4), np.float32), "at": np.zeros((UPDATES, 1), np.int64)}
@@ -346,7 +418,7 @@ STEPS = 1000
 
 
 def run_steps(made, feeds):
-    """The output `next` becomes the input `average`, again and again."""
+    """Runs the model again and again: the output `next` becomes the input `average`."""
     given = dict(feeds)
     wide = rounding.widen(made)
     session = rounding.session(wide.model)
@@ -359,7 +431,10 @@ def run_steps(made, feeds):
 
 @demonstrates("state", run=run_steps)
 def running_average():
-    """Keeps 0.998 and takes 0.002 of something constant: where a step is below half a unit in the last place, it is lost."""
+    """Keeps 0.998 of an average and takes 0.002 of something constant.
+
+    A step below half a unit in the last place is lost.
+    """
     body = "[mm] y = MatMul(x, w) [keep] a = Mul(average, decay) [take] b = Mul(y, rate) [step] next = Add(a, b)"
     weights = {"w": EYE, "decay": np.float32(0.998), "rate": np.float32(0.002)}
     made = model("float[4,4] x, float[4,4] average => float[4,4] y, float[4,4] next", body, weights)
@@ -372,9 +447,15 @@ def running_average():
 
 @demonstrates("quantised")
 def product_just_below_a_step():
-    """A sum of 2059 lies below the middle between two steps of 8 bits; 2060 and 2064, which the low types make of it, lie above."""
-    body = """[data] xd = DequantizeLinear(x8, one) [weights] wd = DequantizeLinear(w8, one) [product] p = MatMul(xd, wd) [narrow] y8 = QuantizeLinear(p, step, zero)
-              [wide] d = DequantizeLinear(y8, one) [mm] y = MatMul(d, last)"""
+    """Quantises a sum of 2059, which lies below the middle between two steps of 8 bits.
+
+    The low types make 2060 and 2064 of it, which lie above.
+    """
+    body = (
+        "[data] xd = DequantizeLinear(x8, one) [weights] wd = DequantizeLinear(w8, one) [product] p = MatMul(xd, wd) "
+        "[narrow] y8 = QuantizeLinear(p, step, zero)\n"
+        "              [wide] d = DequantizeLinear(y8, one) [mm] y = MatMul(d, last)"
+    )
     weights = {
         "last": np.array([[1]], np.float32),
         "one": np.float32(1),
@@ -404,7 +485,7 @@ class Judge:
             print(f"FAIL {what}", flush=True)
 
     def rewrite(self, source, flags):
-        """(rewritten model, report)."""
+        """Rewrites the file. Returns (rewritten model, report)."""
         out, report = self.folder / "out.onnx", self.folder / "report.json"
         answer = self.tool.run([source, "-o", out, "--report", report, *flags])
         if answer.exit:

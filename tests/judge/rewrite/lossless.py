@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Loads every model at hand into the graph in memory, saves it unedited, and wants the same message: lossless.py --program build/tests/load_models
+"""Loads every model at hand into the graph in memory, saves it unedited, and wants the same message.
 
-The models: $AMP_SHARED or ../shared next to the repository: models/, conformance/light/ and the node cases of conformance/node.tar.xz. Absent: exit 77.
+  lossless.py --program build/tests/load_models
+
+The models lie in $AMP_SHARED or in ../shared next to the repository: models/, conformance/light/ and the node cases of
+conformance/node.tar.xz. Without them the exit code is 77.
 """
 
 import argparse

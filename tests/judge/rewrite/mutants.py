@@ -3,8 +3,10 @@
 
   mutants.py --program build/tests/mutate_models [--seed S] [--mutants N] [--seconds T] [--keep DIR]
 
-The program damages what it is given; this gives it the random graphs of both generators, the golden files' cases, and small models of $AMP_SHARED (or ../shared
-next to the repository): models/*.onnx and faults/*.onnx. Without those it says so and goes on. Exit code: the program's; 1 also when a planted abort goes unseen.
+The program damages the models that it is given. This script gives it the random graphs of both generators, the golden
+files' cases, and small models of $AMP_SHARED (or ../shared next to the repository): models/*.onnx and faults/*.onnx.
+Without those of $AMP_SHARED it says so and goes on. The exit code is the program's; it is 1 also when a planted abort
+goes unseen.
 """
 
 import argparse

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Norms between the model's own casts, as autocast exports them, below opset 17: onnxruntime's default session loads the original and so has to load what comes out.
+"""Judges norms between the model's own casts, as autocast exports them, below opset 17.
 
   own_casts.py --tool build/tests/rewrite_batch
 
-From opset 17 on, onnxruntime fuses such a cast and such a norm to a LayerNormalization of two types, and refuses the model. A lift therefore replaces the norm; where a
-rule keeps it as it is, nothing is lifted for another norm, and a lift that the user asks for comes with a warning.
+onnxruntime's default session loads the original, and so it has to load the result.
+From opset 17 on, onnxruntime fuses such a cast and such a norm to a LayerNormalization of two types, and refuses the
+model. A lift therefore replaces the norm. Where a rule keeps the norm as it is, nothing is lifted for another norm,
+and a lift that the user asks for comes with a warning.
 """
 
 import argparse
@@ -26,14 +28,21 @@ LAYER_NORM = "LayerNormalization"
 def norm(name, x, y, square="Pow"):
     squared = f"Pow({name}_c, two)" if square == "Pow" else f"Mul({name}_c, {name}_c)"
     return (
-        f"[{name}_mean] {name}_m = ReduceMean<axes = [-1]>({x}) [{name}_sub] {name}_c = Sub({x}, {name}_m) [{name}_pow] {name}_q = {squared} "
-        f"[{name}_var] {name}_v = ReduceMean<axes = [-1]>({name}_q) [{name}_eps] {name}_e = Add({name}_v, eps) [{name}_sqrt] {name}_s = Sqrt({name}_e) "
-        f"[{name}_div] {name}_n = Div({name}_c, {name}_s) [{name}_gamma] {name}_g = Mul({name}_n, gamma) [{name}_beta] {y} = Add({name}_g, beta) "
+        f"[{name}_mean] {name}_m = ReduceMean<axes = [-1]>({x}) [{name}_sub] {name}_c = Sub({x}, {name}_m) "
+        f"[{name}_pow] {name}_q = {squared} "
+        f"[{name}_var] {name}_v = ReduceMean<axes = [-1]>({name}_q) [{name}_eps] {name}_e = Add({name}_v, eps) "
+        f"[{name}_sqrt] {name}_s = Sqrt({name}_e) "
+        f"[{name}_div] {name}_n = Div({name}_c, {name}_s) [{name}_gamma] {name}_g = Mul({name}_n, gamma) "
+        f"[{name}_beta] {y} = Add({name}_g, beta) "
     )
 
 
 def model(opset, own, lifting=True):
-    """`lifting`: a norm in front, for which the rewrite lifts. `own`: a second one between the model's own casts, or else in float32."""
+    """Makes a model with one or two norms.
+
+    `lifting`: there is a norm in front, for which the rewrite lifts. `own`: the last norm lies between the model's own
+    casts; otherwise it is in float32.
+    """
     random = np.random.default_rng(1)
     first = norm("l0", "p", "q") if lifting else "q = Identity(p) "
     second = (
@@ -70,7 +79,8 @@ def run(path):
     )
 
 
-# (what, opset, own casts, a norm to lift for, flags, opset of the result, LayerNormalizations in it, words of a warning)
+# (title, opset, own casts, a norm to lift for, flags, opset of the result, LayerNormalizations in it, words of a
+# warning)
 CASES = [
     ("both are replaced", 14, True, True, [], 17, 2, ""),
     ("without its own casts nothing else happens than before", 14, False, True, [], 17, 2, ""),

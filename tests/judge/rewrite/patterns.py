@@ -3,8 +3,9 @@
 
   patterns.py --program build/tests/list_patterns
 
-The numbers are those of the models' authors: a llama of five layers has five attentions, ten rotary embeddings (of queries and of keys) and eleven RMSNorms.
-A recogniser that finds less has lost a spelling; one that finds more takes something else for its own. Absent models: exit code 77, said loudly.
+The numbers are those of the models' authors: a llama of five layers has five attentions, ten rotary embeddings (of
+queries and of keys) and eleven RMSNorms. A recogniser that finds less has lost a spelling; one that finds more takes
+something else for its own. Where models are absent, a line says so loudly, and the exit code is 77.
 """
 
 import argparse

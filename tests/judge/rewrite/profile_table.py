@@ -1,6 +1,8 @@
-"""The default profile against TensorFlow's, over models: what is low, what casts and activations move, how exact the results are.
+"""A table of the default profile against TensorFlow's, over models.
 
-Bytes are those of a run on the models' own inputs (costs.py). `fewest` rows state the smallest number of casts that the default's classes and guards allow.
+It shows what is low, what casts and activations move, and how exact the results are. Bytes are those of a run on the
+models' own inputs (costs.py). The rows `fewest casts` state the smallest number of casts that the default's classes and
+guards allow.
 """
 
 import dataclasses
@@ -27,11 +29,11 @@ class Entry:
     low: int
     heavy: int
     heavy_low: int
-    costs: costs.Costs  # beyond the original's, but for activations
+    costs: costs.Costs  # casts and their bytes are those beyond the original's
     activation_share: float  # of the original's bytes
     weight_share: float
     grew: bool
-    error: float  # over the bound
+    error: float  # divided by the bound
 
 
 class ProfileTable:
@@ -40,7 +42,7 @@ class ProfileTable:
         self.entries = {}  # (type, row) -> entries
 
     def add(self, subject, dtype):
-        """Rewrites the model once per row. Says what failed; empty for nothing."""
+        """Rewrites the model once per row. Returns what failed, or an empty text."""
         base = costs.costs(subject.model, subject.feeds)
         for row, flags in ROWS.items():
             out, report = self.folder / "row.onnx", self.folder / "row.json"
@@ -87,21 +89,24 @@ class ProfileTable:
         if not self.entries:
             return
         print(
-            f"\nprofiles over {len(next(iter(self.entries.values())))} models; shares: median of a model's bytes over those in float32; error: largest over its bound"
+            f"\nprofiles over {len(next(iter(self.entries.values())))} models; shares: "
+            "median of a model's bytes over those in float32; error: largest over its bound"
         )
         print(
-            f"{'type':9} {'profile':13} {'low':>5} {'heavy':>9} {'casts':>6} {'cast MB':>8} {'act. MB':>8} {'act. share':>10} {'weight share':>12} {'error':>6}  files that grew"
+            f"{'type':9} {'profile':13} {'low':>5} {'heavy':>9} {'casts':>6} {'cast MB':>8} {'act. MB':>8} "
+            f"{'act. share':>10} {'weight share':>12} {'error':>6}  files that grew"
         )
         for (dtype, row), found in self.entries.items():
             t = self.totals(dtype, row)
             heavy = f"{t['heavy']}/{sum(e.heavy for e in found)}"
             grew = ", ".join(e.model for e in found if e.grew) or "none"
             print(
-                f"{dtype:9} {row:13} {t['low']:5} {heavy:>9} {t['casts']:6} {t['cast MB']:8.1f} {t['act. MB']:8.1f} {t['act. share']:10.3f} {t['weight share']:12.3f} {t['error']:6.2f}  {grew}"
+                f"{dtype:9} {row:13} {t['low']:5} {heavy:>9} {t['casts']:6} {t['cast MB']:8.1f} {t['act. MB']:8.1f} "
+                f"{t['act. share']:10.3f} {t['weight share']:12.3f} {t['error']:6.2f}  {grew}"
             )
 
     def problems(self):
-        """Where the default is worse than one of TensorFlow's profiles, or wrong."""
+        """Returns where the default is worse than one of TensorFlow's profiles, or wrong, in sentences."""
         found = []
         for dtype in sorted({dtype for dtype, _ in self.entries}):
             ours = self.totals(dtype, "default")

@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
 """Rewrites random valid graphs under random flags and judges what must hold for every model.
 
-  random_graphs.py --tool build/tests/rewrite_batch [--scopes] [--seed S] [--graphs N] [--values N] [--only SEED] [--keep DIR]
+  random_graphs.py --tool build/tests/rewrite_batch [--scopes] [--seed S] [--graphs N] [--values N] [--only SEED]
+                   [--keep DIR]
 
-Flat graphs of graph_generator.py, or under --scopes those of scope_generator.py with bodies, functions and sequences, which also run in onnxruntime first.
+The graphs are flat ones of graph_generator.py. Under --scopes they are those of scope_generator.py, with bodies,
+functions and sequences, and run in onnxruntime first.
 
 Rules, one failure line each (with the seed that makes the graph again):
   generator    the generated graph itself is valid (else this test is wrong)
   exit         the rewrite succeeds
-  structure    every rule of structure.py; onnxruntime with its default optimisations loads the result, and runs it in float16
-  description  what the model says beside data and types stays (descriptions.py; a third of the graphs says something about everything)
+  structure    every rule of structure.py holds; onnxruntime with its default optimisations loads the result, and runs
+               it in float16
+  description  what the model says beside data and types stays (descriptions.py; a third of the graphs says something
+               about everything)
   openvino     OpenVINO compiles every 16th result where it compiles the original
   twice        rewriting the result again gives the same bytes
   exclude-all  with --deny-node '*' the output is the input, byte for byte
   exclusion    a longer exclusion makes no node low that was not
   isomorphic   other names and another topological order give the same graph, in every scope
   external     weights in a file beside the model give the same graph
-  values       with float32 in place of every low type, and no rounding, the result is the original's within 1e-6 (1e-5 where the opset was raised); with
-               every rounding, no new NaN / Inf and the error within min(8 D u, 0.02 | 0.1) on `smooth` graphs
-`--values` graphs are run; the others are judged by form alone. The closing lines say how many nodes became low and which operators appeared: a tool that
-converts nothing fails.
+  values       with float32 in place of every low type, and no rounding, the result is the original's within 1e-6 (1e-5
+               where the opset was raised); with every rounding, there is no new NaN / Inf, and the error is within
+               min(8 D u, 0.02 | 0.1) on `smooth` graphs
+`--values` graphs are run; the others are judged by form alone. The closing lines say how many nodes became low and
+which operators appeared: a tool that converts nothing fails.
 """
 
 import argparse
@@ -74,7 +79,10 @@ class Totals:
 
 
 def random_flags(model, source):
-    """One random choice for every flag of the rewrite; the plain defaults for a quarter of the graphs."""
+    """Returns random choices for the flags of the rewrite.
+
+    A quarter of the graphs gets a type and the plain defaults.
+    """
     flags = ["--dtype", source.choice(["float16", "bfloat16"])]
     if source.random() < 0.25:
         return flags
@@ -102,7 +110,7 @@ def random_flags(model, source):
 
 
 def is_there(op_type, model):
-    """How often, in bodies and functions too."""
+    """Counts the nodes of this operator, in bodies and functions too."""
     return sum(
         n.op_type == op_type
         for g in [model.graph, *model.functions]
@@ -135,7 +143,10 @@ class Judge:
             onnx.save(self.model, os.path.join(self.keep, f"{rule}_{seed}.onnx"))
 
     def _generate(self, seed, smooth):
-        """(model, the same sorted, inputs, whether its numbers are to be judged), or None after a failure was noted."""
+        """Makes a graph, or returns None after it noted a failure.
+
+        Returns (model, the same sorted, inputs, whether its numbers are to be judged).
+        """
         try:
             if self.with_scopes:
                 model, feeds, has_extreme = scope_generator.generate(seed, smooth)
@@ -159,7 +170,7 @@ class Judge:
         return model, ordered, feeds, not has_extreme
 
     def rewrite(self, source, target, flags, seed):
-        """The bytes written, or None after a failure was noted."""
+        """Rewrites the file. Returns the bytes written, or None after it noted a failure."""
         target.unlink(missing_ok=True)
         answer = self.tool.run([source, "-o", target, *flags])
         if answer.exit or not target.exists():
@@ -180,11 +191,11 @@ class Judge:
         path.write_bytes(model.SerializeToString(deterministic=True))
         if is_there("BatchNormalization", model) or not has_numbers:
             self._replaced(path, out, again, ordered, flags, seed)
-        flags += ["--keep-batch-norm", "--scale-weights=never"]  # the rest goes node by node
+        flags += ["--keep-batch-norm", "--scale-weights=never"]  # the other rules compare node by node
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return None
-        unchanged = written == path.read_bytes()  # unsorted ones stay unsorted then
+        unchanged = written == path.read_bytes()  # an unsorted graph stays unsorted then
         result = ordered if unchanged else onnx.ModelProto.FromString(written)
         self.totals.graphs += 1
         self.totals.operators.update(
@@ -224,7 +235,10 @@ class Judge:
         return None
 
     def _replaced(self, path, out, again, model, flags, seed):
-        """BatchNormalizations may be folded, weights multiplied; batch_norms.py and scaled_weights.py judge the numbers."""
+        """Judges the form of a rewrite that may fold BatchNormalizations and multiply weights.
+
+        batch_norms.py and scaled_weights.py judge the numbers.
+        """
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return
@@ -299,7 +313,8 @@ class Judge:
             self.fail(
                 "isomorphic",
                 seed,
-                f"{sum(gone.values())} of {sum(left[1].values())} nodes differ, kinds {dict(collections.Counter(k[0] for k in (gone + new).elements()))}",
+                f"{sum(gone.values())} of {sum(left[1].values())} nodes differ, "
+                f"kinds {dict(collections.Counter(k[0] for k in (gone + new).elements()))}",
                 flags,
             )
 
@@ -334,7 +349,8 @@ class Judge:
             self.fail(
                 "values",
                 seed,
-                f"without rounding {plain.worst:.3g} at {plain.where!r}, {plain.new_bad} new NaN / Inf, {plain.wrong}, unequal {unequal}",
+                f"without rounding {plain.worst:.3g} at {plain.where!r}, "
+                f"{plain.new_bad} new NaN / Inf, {plain.wrong}, unequal {unequal}",
                 flags,
             )
         self.totals.values += 1
@@ -343,20 +359,21 @@ class Judge:
         own = rounding.run_rounded(model, feeds)
         rounded = rounding.compare(own, rounding.run_rounded(result, feeds))
         if rounded.new_bad and dtype == "float16" and rounding.largest_magnitude(model, feeds)[0] > LARGEST_FLOAT16:
-            return  # the rounds of a loop multiplied until float16 is left
+            return  # the rounds of a loop multiplied values beyond float16
         limit = rounding.bound(result, structure.DTYPES[dtype])
         self.totals.worst[dtype] = max(self.totals.worst.get(dtype, 0), rounded.worst)
         if rounded.worst > limit or rounded.new_bad or rounded.wrong:
             self.fail(
                 "values",
                 seed,
-                f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, {rounded.new_bad} new NaN / Inf, {rounded.wrong}",
+                f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, "
+                f"{rounded.new_bad} new NaN / Inf, {rounded.wrong}",
                 flags,
             )
 
 
 def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes=False, least=MIN_LOW_SHARE):
-    """Judges `graphs` graphs from `seed` on, running `values` of them. Returns the failures."""
+    """Judges `graphs` graphs from `seed` on, and runs `values` of them. Returns the failures."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         judge = Judge(tool, folder, echo, keep, with_scopes)
         every = max(1, graphs // max(values, 1))
@@ -368,12 +385,16 @@ def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes
         judge.fail(
             "structure",
             seed,
-            f"only {totals.low} of {totals.nodes} nodes became low, {totals.low_inside} of them in bodies: the tool converts next to nothing",
+            f"only {totals.low} of {totals.nodes} nodes became low, {totals.low_inside} of them in bodies: "
+            "the tool converts next to nothing",
         )
     if echo:
         print(
-            f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.replaced} BatchNormalizations replaced, {totals.values} run, "
-            f"worst rounded error on smooth graphs { ({k: float(f'{v:.2g}') for k, v in totals.worst.items()}) }, {tool.calls} rewrites"
+            f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, "
+            f"{totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, "
+            f"{totals.replaced} BatchNormalizations replaced, {totals.values} run, "
+            f"worst rounded error on smooth graphs { ({k: float(f'{v:.2g}') for k, v in totals.worst.items()}) }, "
+            f"{tool.calls} rewrites"
         )
         print(runtimes.TOTALS)
         for rule, count in collections.Counter(f.rule for f in judge.failures).items():

@@ -3,15 +3,21 @@
 
   real_models.py --tool build/tests/rewrite_batch [--only NAME] [--dtype float16|bfloat16]
 
-The models lie in $AMP_SHARED or in ../shared next to the repository: models/*.onnx with models/refs/*.npz (arrays in::NAME and out::NAME), and
-conformance/light/*.onnx (all weights are constants that reach 1e31: numbers are judged in bfloat16 only). Absent folder: exit 77 (skipped).
-For each rewrite: exit 0; every rule of structure.py; onnxruntime with its default optimisations loads it and runs it (float16), OpenVINO
-compiles it; a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph; relative L2 error with every
-rounding inside the bound of rounding.py, no new NaN / Inf. At least 90 % of the heavy nodes of the ordinary float32 models must be low under the
-default flags; those that stay high are listed with the reason that --report gives.
-A reference file that onnxruntime contradicts on the original is not used, and listed; onnxruntime on the original is the reference then, as for models
-without a file. A model whose float32 run passes 65504 is exempt from numbers in float16, and listed.
-At the end a table of the default profile against TensorFlow's (profile_table.py): the default must be no worse in what is low and in what is moved.
+The models lie in $AMP_SHARED or in ../shared next to the repository: models/*.onnx with models/refs/*.npz (arrays
+in::NAME and out::NAME), and conformance/light/*.onnx. All weights of the latter are constants that reach 1e31: their
+numbers are judged in bfloat16 only. Without the folder the exit code is 77 (skipped).
+For each rewrite:
+  - the exit code is 0, and every rule of structure.py holds
+  - onnxruntime with its default optimisations loads it and runs it (float16), and OpenVINO compiles it
+  - a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph
+  - the relative L2 error with every rounding is inside the bound of rounding.py, and there is no new NaN / Inf
+At least 90 % of the heavy nodes of the ordinary float32 models must be low under the default flags; those that stay
+high are listed with the reason that --report gives.
+A reference file that onnxruntime contradicts on the original is listed, and not used. The reference is then onnxruntime
+on the original, as it is for models without a file. A model whose float32 run passes 65504 is exempt from numbers in
+float16, and listed.
+At the end comes a table of the default profile against TensorFlow's (profile_table.py): the default must be no worse in
+what is low and in what is moved.
 """
 
 import argparse
@@ -35,7 +41,7 @@ from judge.shared_files import shared_folder
 from judge.tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
-# Fused forms of them, domain com.microsoft.
+# Fused forms of the heavy operators, in the domain com.microsoft.
 HEAVY_FUSED = {
     "FusedConv",
     "NhwcConv",
@@ -51,18 +57,18 @@ MIN_HEAVY_SHARE = 0.9
 LARGEST_FLOAT16 = 65504.0
 # Not ordinary float32 models: 16 bits already, quantised, a training graph.
 NOT_ORDINARY = {"squeezenet_fp16", "libtashkeel_int8", "cct2_training_graph"}
-# The file itself is invalid (conflicting opset imports, nodes out of order): it must be repaired with a warning, and cannot be run as it is.
+# The file itself is invalid (conflicting opset imports, nodes out of order): it must be repaired with a warning, and
+# cannot be run as it is.
 BROKEN = {"cct2_training_graph"}
 INPUTS_OF = {"libtashkeel_int8": "libtashkeel_float"}
 # (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
 OUTSIDE = {}
-PICTURES = {
-    "fns_mosaic"
-}  # take pictures with values from 0 to 255; on noise around 0 their normalisations divide by next to nothing
+# These take pictures with values from 0 to 255; on noise around 0 their normalisations divide by next to nothing.
+PICTURES = {"fns_mosaic"}
 
 
 def picture(shape):
-    """Smooth shapes with a little noise, values from 0 to 255, [N, C, H, W]."""
+    """Makes an image [N, C, H, W] of smooth shapes with a little noise, with values from 0 to 255."""
     random = np.random.default_rng(1)
     y, x = np.mgrid[0 : shape[2], 0 : shape[3]] * (2 * np.pi / shape[3])
     waves = lambda: sum(
@@ -74,7 +80,10 @@ def picture(shape):
 
 
 def heavy_nodes(model, low):
-    """(path, index among its kind) -> whether it is low, for every heavy node of every scope. Bodies and casts come and go around them."""
+    """Tells of every heavy node of every scope whether it is low: (path, index among the heavy) -> low.
+
+    The index is among heavy nodes alone, as bodies and casts come and go around them.
+    """
     found = {}
     for path, graph, types in scopes.typed_graphs(model, strict=False):
         nodes = [
@@ -139,7 +148,8 @@ class Judge:
                 subject.reference = expected
             else:
                 self.notes.append(
-                    f"{subject.name}: its reference file is off by {difference.worst:.3g} at {difference.where!r} from onnxruntime on the original: not used"
+                    f"{subject.name}: its reference file is off by {difference.worst:.3g} at {difference.where!r} from "
+                    "onnxruntime on the original: not used"
                 )
         return subject
 
@@ -175,7 +185,8 @@ class Judge:
         same = not excluded.exit and again.exists() and again.read_bytes() == subject.path.read_bytes()
         self.expect(
             same,
-            f"{label}: with every node excluded the output is not the input ({excluded.exit}: {excluded.first_error()})",
+            f"{label}: with every node excluded the output is not the input ({excluded.exit}: "
+            f"{excluded.first_error()})",
         )
         if keep_io == "all":
             self._external(subject, rewritten, flags, label)
@@ -191,13 +202,17 @@ class Judge:
         casts = structure.added_casts(subject.model, rewritten)
         bytes_before, bytes_after = subject.path.stat().st_size, out.stat().st_size
         print(
-            f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} {bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}",
+            f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} "
+            f"{bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}",
             flush=True,
         )
         return None
 
     def _with_replaced(self, subject, flags, report, label):
-        """The subject, or, where BatchNormalizations were replaced, what it was before any type changed: it has to compute the same."""
+        """Returns the subject, with another model where BatchNormalizations were replaced.
+
+        That is the model as it was before any type changed. It has to compute the same.
+        """
         if not report.exists() or not json.loads(report.read_text())["replaced"]:
             return subject
         before = self.folder / "before.onnx"
@@ -218,7 +233,7 @@ class Judge:
         return dataclasses.replace(subject, model=model)
 
     def _external(self, subject, rewritten, flags, label):
-        """The same model with its weights in a file beside it must give the same graph."""
+        """Checks that the model with its weights in a file beside it gives the same graph."""
         split, out = self.folder / "split.onnx", self.folder / "split_out.onnx"
         for file in (*self.folder.glob("split*"),):
             file.unlink()
@@ -235,7 +250,7 @@ class Judge:
         return self.expect(same, f"{label}: with external weights the graph is another one")
 
     def _heavy(self, subject, rewritten, dtype, keep_io, facts):
-        """'low/all' over every scope; functions count as what their calls hold."""
+        """Returns 'low/all' over every scope; functions count as what their calls hold."""
         if subject.name in BROKEN:
             return "-"
         before, after = (heavy_nodes(inlined(model), structure.DTYPES[dtype]) for model in (subject.model, rewritten))
@@ -249,13 +264,14 @@ class Judge:
             high = [name for name, is_low in after.items() if not is_low]
             self.expect(
                 len(reasons) >= len(high) and all(reasons.values()),
-                f"{subject.name} {dtype}: the report gives {len(reasons)} reasons for {len(high)} heavy nodes that stay high",
+                f"{subject.name} {dtype}: the report gives {len(reasons)} reasons for {len(high)} heavy nodes that "
+                "stay high",
             )
             tally[2] += [f"{subject.name}: {path}: {why}" for path, why in reasons.items()] if high else []
         return f"{low}/{len(after)}"
 
     def _numbers(self, subject, rewritten, dtype, label):
-        """(verdict, error, bound) as text."""
+        """Judges the numbers. Returns (verdict, error, bound) as text."""
         if subject.reference is None:
             return "form only", "-", "-"
         if subject.is_light and dtype == "float16":
@@ -265,7 +281,8 @@ class Judge:
             wide = rounding.widen(rewritten)
             if wide.unknown:
                 self.notes.append(
-                    f"{label}: types unknown to ONNX's inference, not rounded: {len(wide.unknown)} tensors, first {wide.unknown[0]}"
+                    f"{label}: types unknown to ONNX's inference, not rounded: {len(wide.unknown)} tensors, "
+                    f"first {wide.unknown[0]}"
                 )
             difference = rounding.compare(subject.reference, rounding.run_rounded(rewritten, subject.feeds))
         except Exception as error:
@@ -291,7 +308,8 @@ class Judge:
         detail = f"; first tensor outside {first[0]!r} ({first[1]:.3g}, {first[2]} bad)" if first else ""
         self.expect(
             inside,
-            f"{label}: error {difference.worst:.3g}{where}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf{''.join('; ' + w for w in difference.wrong)}{detail}",
+            f"{label}: error {difference.worst:.3g}{where}, bound {limit:.3g}, "
+            f"{difference.new_bad} new NaN / Inf{''.join('; ' + w for w in difference.wrong)}{detail}",
         )
         return ("ok" if inside else "FAIL") + integers, *texts
 
@@ -308,7 +326,8 @@ def main():
         return 77
     paths = sorted((shared / "models").glob("*.onnx")) + sorted((shared / "conformance" / "light").glob("*.onnx"))
     print(
-        f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     error    bound      s  verdict"
+        f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     "
+        "error    bound      s  verdict"
     )
     with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
         judge, table = Judge(tool, folder, shared), profile_table.ProfileTable(tool, pathlib.Path(folder))
@@ -329,7 +348,8 @@ def main():
                     judge.expect(not failed, failed)
     for dtype, (low, all_heavy, others) in judge.heavy.items():
         print(
-            f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary float32 models; high:"
+            f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary "
+            "float32 models; high:"
         )
         for line in others:
             print(f"  {line}")

@@ -1,8 +1,9 @@
-"""What judges of replaced operators share (batch_norms.py, scaled_weights.py): random models of a few nodes, what is asked of each rewrite, the command line.
+"""The common part of the judges of replaced operators, which are batch_norms.py and scaled_weights.py.
 
-Asked of each, besides its own rule `form` (what the report says, and which nodes are there):
-  float32   onnxruntime gives the same before any type changed (--stop-after lift), to `exact`, relative L2
-  rounded   within rounding.py's bound with every low tensor rounded where it is produced
+It has random models of a few nodes, the rules for each rewrite, and the command line. A judge has a rule `form` of its
+own: what the report says, and which nodes are there. The other rules are the same for all:
+  float32   before any type changed (--stop-after lift), onnxruntime gives the same, to `exact`, relative L2
+  rounded   the result is within rounding.py's bound with every low tensor rounded where it is produced
   back      taken back with --policy float32 it is float32, and within that bound
   once      rewriting the result changes nothing, byte for byte
 """
@@ -25,7 +26,7 @@ from judge.tool import Tool
 
 
 class Maker:
-    """One random model of a form: subclasses choose its nodes and weights."""
+    """One random model of a form; subclasses choose its nodes and weights."""
 
     def __init__(self, form, seed):
         self.form, self.random, self.numbers = form, random.Random(seed), np.random.default_rng(seed)
@@ -35,7 +36,7 @@ class Maker:
         self.nodes.append(helper.make_node(op, inputs, [output], name or output, **attributes))
 
     def model(self, shape, outputs, opset):
-        """With one input, x of `shape`, checked; no value_info."""
+        """Makes a model with one input, x of `shape`, and without value_info, and checks it."""
         graph = helper.make_graph(
             self.nodes,
             "g",
@@ -56,7 +57,7 @@ def operators(model):
 
 @dataclass
 class Case:
-    """A model, how it is rewritten, and what is asked of that."""
+    """A model, how it is rewritten, and what is asked of that rewrite."""
 
     name: str
     model: onnx.ModelProto
@@ -68,7 +69,7 @@ class Case:
 
 
 def faults(tool, folder, case):
-    """Sentences."""
+    """Rewrites the case and yields a sentence for everything that is wrong."""
     paths = {name: str(folder / f"{name}.onnx") for name in ("in", "out", "lifted", "back", "again")}
     report = folder / "report.json"
     onnx.save(case.model, paths["in"])
@@ -103,11 +104,14 @@ def faults(tool, folder, case):
     for what, (got, bound) in results.items():
         difference = rounding.compare(reference, got)
         if difference.worst > bound or difference.new_bad or difference.wrong:
-            yield f"{what}: {difference.worst:.2g} (bound {bound:.2g}), new NaN or Inf {difference.new_bad}, {difference.wrong}"
+            yield (
+                f"{what}: {difference.worst:.2g} (bound {bound:.2g}), new NaN or Inf {difference.new_bad}, "
+                f"{difference.wrong}"
+            )
 
 
 def judge(description, num_models, make):
-    """Of the models that make(seed) gives as Cases. Returns the exit status."""
+    """Judges the Cases that make(seed) gives. Returns the exit status."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", required=True)
     parser.add_argument("--seed", type=int, default=0)

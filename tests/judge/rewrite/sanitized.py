@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Rewrites real models with a program that was built with sanitizers: a report of those ends it, and is a failure here.
+"""Rewrites real models with a program that was built with sanitizers: a report of those ends it, and is a failure.
 
-  sanitized.py --tool build/tests/rewrite_batch_sanitized    all models, both types, opset as it is and 21; each is taken
-                                                             back and becomes a step of training
+  sanitized.py --tool build/tests/rewrite_batch_sanitized
 
-Each run explains itself (--explain, --report). A refusal is an answer like any other (exit codes 2 to 5); what the rewrites compute is for real_models.py.
+All models are rewritten in both types, with the opset as it is and with 21. Each rewrite is taken back, and each
+model becomes steps of training. Each rewrite explains itself (--explain, --report). A refusal is an answer like any
+other (exit codes 2 to 5). The numbers of the rewrites are judged by real_models.py.
 """
 
 import argparse
@@ -28,7 +29,7 @@ class Runs:
         self.exits, self.failures = collections.Counter(), []
 
     def run(self, what, arguments):
-        """Whether a model was written."""
+        """Runs the tool. Returns whether a model was written."""
         answer = self.tool.run(arguments)
         self.exits[answer.exit] += 1
         if answer.exit not in ANSWERS:
@@ -78,7 +79,8 @@ def main():
                 judge(runs, path, settings)
     exits = ", ".join(f"{count} x exit {code}" for code, count in sorted(runs.exits.items()))
     print(
-        f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, {len(runs.failures)} failed"
+        f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, "
+        f"{len(runs.failures)} failed"
     )
     return 1 if runs.failures else 0
 

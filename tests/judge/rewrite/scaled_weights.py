@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Judges the numbers of models whose weights are tiny, or huge, as a whole, and are multiplied by a power of two for the sake of 16 bits.
+"""Judges the numbers of models whose weights are multiplied by a power of two for the sake of 16 bits.
 
   scaled_weights.py --tool build/tests/rewrite_batch [--seed S] [--models N]
 
-Random models in float16, every operator in turn: MatMul (weights right and left), Gemm (alpha, beta, turned, biases ordinary, tiny, absent and computed),
-Conv and ConvTranspose (groups, with and without a bias like the product); weights from 1e-10 to 1e-6, or from 1e5 to 1e9; data from 0.01 to 10,000; both of
-one sign in every other model, where sums are as large as they can be. What follows brings the result back to ordinary size before the next allowed operator, is
-a sum, a norm, or the end. A third is rewritten with --scale-weights, whatever the data, huge weights all; the others, without, have data that are low anyhow, as
-another operator computes them, or bounded by a Clip. For each, the rules of replacements.py (1e-6), and
-  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there; taken back, the nodes are those of
-            the model, and weights what they were up to their own rounding
+The models are random, and rewritten to float16. They have every operator in turn: MatMul (weights right and left),
+Gemm (alpha, beta, turned, with an ordinary bias, one like the product, or none), Conv and ConvTranspose (groups, with
+and without a bias like the product). Weights are tiny or huge as a whole: from 1e-10 to 1e-6, or from 1e5 to 1e9.
+Data are from 0.01 to 10,000. Both are of one sign in every other model, where sums are as large as they can be. The
+operator is followed by nodes that bring the result back to ordinary size before the next allowed operator, by a sum,
+by a norm, or by nothing.
+A third of the models is rewritten with --scale-weights, whatever the data, and so are all with huge weights. The others
+are rewritten without it: their data are low anyhow, as another operator computes them, or are bounded by a Clip.
+For each, the rules of replacements.py (1e-6) have to hold, and
+  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is
+            there; taken back, the nodes are those of the model, and the weights are what they were up to their own
+            rounding
 """
 
 import functools
@@ -31,7 +36,7 @@ ROUNDING = 2**-11
 
 
 class Maker(replacements.Maker):
-    """Its operator is called "scaled"."""
+    """Makes random models in which the operator with the weights is called "scaled"."""
 
     def __init__(self, form, seed):
         super().__init__(form, seed)
@@ -41,9 +46,8 @@ class Maker(replacements.Maker):
         self.front = "flag" if is_huge else self.random.choice(list(FRONTS))
         self.data = 10 ** self.random.uniform(-2, 4)
         self.is_positive = self.random.random() < 0.5
-        self.end = self.random.choice(
-            ENDS[:-1] if self.is_positive else ENDS
-        )  # a norm cancels what is of one sign, and biases
+        # A norm cancels values of one sign, and biases.
+        self.end = self.random.choice(ENDS[:-1] if self.is_positive else ENDS)
 
     def normal(self, shape):
         values = self.numbers.standard_normal(shape)
@@ -51,7 +55,7 @@ class Maker(replacements.Maker):
 
     def weight(self, name, *shape, scale=1.0):
         values = self.normal(shape)
-        # None far smaller than the others: beside huge ones it would stay what it is, and the operator float32.
+        # No weight is far smaller than the others: beside huge ones it would stay as it is, and the operator float32.
         self.weights[name] = (scale * np.copysign(np.abs(values) + (1 if self.scale > 1 else 0.1), values)).astype(
             np.float32
         )
@@ -87,9 +91,8 @@ class Maker(replacements.Maker):
             if self.form == "Gemm" and self.end != "norm"
             else "none"
         )
-        if (
-            kind == "ordinary" and self.scale < 1 and self.end != "brought back"
-        ):  # which an ordinary result would exceed 16 bits by
+        # Brought back, an ordinary result would exceed 16 bits.
+        if kind == "ordinary" and self.scale < 1 and self.end != "brought back":
             inputs.append(self.weight("b", channels))
         elif kind == "like the product":
             inputs.append(
@@ -100,7 +103,7 @@ class Maker(replacements.Maker):
         self.node(self.form.split()[-1], inputs, "a", "scaled", **attributes)
 
     def make(self):
-        """Model and inputs."""
+        """Makes the model. Returns (model, inputs)."""
         if self.front == "clipped":
             self.weights.update(lowest=np.float32(-60000), highest=np.float32(60000))
             self.node("Clip", ["x", "lowest", "highest"], "clipped")
@@ -134,7 +137,7 @@ class Maker(replacements.Maker):
 
 
 def faults(model, report, results):
-    """Sentences about the form of the result."""
+    """Yields sentences about the form of the result."""
     how = [entry["how"] for entry in report["replaced"]]
     scaled = next(node for node in report["nodes"] if node["path"] == "scaled")
     if len(how) != 1 or "times 2^" not in how[0] or not scaled["low"]:

@@ -1,16 +1,19 @@
-"""Rewrites across scopes, right ones and wrong ones, as text: self_test.py shows that structure.py accepts and refuses them.
+"""Rewrites across scopes, right ones and wrong ones, as text.
 
-Each of WRONG is RIGHT with one edit: (the rules of which one must be named, what is wrong, [(text, its replacement)]). The same for functions, where RIGHT is
-inlined and judged by what is left without names and types.
+self_test.py shows that structure.py accepts the right ones and refuses the wrong ones. Each of WRONG is RIGHT with one
+edit: (the rules of which one must be named, what is wrong, [(text, its replacement)]). For functions, INLINED is the
+right rewrite of CALL, and WRONGLY_INLINED has edits of it; they are judged by what is left without names and types.
 """
 
 ORIGINAL = """<ir_version: 8, opset_import: ["": 17]>
-g (float[2,2] x, bool c, int64 n) => (float[2,2] y, float[k,2,2] s, float[2,2] z) <float[2,2] w = {1, 2, 3, 4}, int64 one = {1}>
+g (float[2,2] x, bool c, int64 n) => (float[2,2] y, float[k,2,2] s, float[2,2] z) \
+<float[2,2] w = {1, 2, 3, 4}, int64 one = {1}>
 {
   [mm] a = MatMul(x, w)
   [exp] e = Exp(a)
   [log] d = Log(e)
-  [if] b = If(c)<then_branch = t () => (float[2,2] p) { [tm] p = MatMul(a, d) }, else_branch = f () => (float[2,2] q) { [fm] q = Gemm<alpha = 0.5>(a, a) }>
+  [if] b = If(c)<then_branch = t () => (float[2,2] p) { [tm] p = MatMul(a, d) }, \
+else_branch = f () => (float[2,2] q) { [fm] q = Gemm<alpha = 0.5>(a, a) }>
   [loop] l, s = Loop(n, , b)<body = k (int64 i, bool g, float[2,2] u) => (bool h, float[2,2] v, float[2,2] o)
   { [h] h = Identity(g)  [lm] m = MatMul(u, e)  [lr] v = Relu(m)  [le] o = Exp(u) }>
   [mm2] y = MatMul(l, w)
@@ -19,7 +22,8 @@ g (float[2,2] x, bool c, int64 n) => (float[2,2] y, float[k,2,2] s, float[2,2] z
 }"""
 
 RIGHT = """<ir_version: 8, opset_import: ["": 17]>
-g (float[2,2] x, bool c, int64 n) => (float[2,2] y, float[k,2,2] s, float[2,2] z) <float16[2,2] w_h = {1, 2, 3, 4}, int64 one = {1}>
+g (float[2,2] x, bool c, int64 n) => (float[2,2] y, float[k,2,2] s, float[2,2] z) \
+<float16[2,2] w_h = {1, 2, 3, 4}, int64 one = {1}>
 {
   [cx] x_h = Cast<to = 10>(x)
   [mm] a = MatMul(x_h, w_h)
@@ -111,9 +115,11 @@ g (float[2,2] x, bool c) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}>
 {
   k = Constant<value_float = 0.5>()
   m = local.inner<scale: float = @slope>(p)
-  q = If(c)<then_branch = t () => (float[2,2] r) { r = Sub(m, k) }, else_branch = f () => (float[2,2] r) { r = Neg(m) }>
+  q = If(c)<then_branch = t () => (float[2,2] r) { r = Sub(m, k) }, \
+else_branch = f () => (float[2,2] r) { r = Neg(m) }>
 }
-<domain: "local", opset_import: ["" : 17]> inner <scale: float = 0.1>(p) => (q) { q = LeakyRelu<alpha: float = @scale>(p) }"""
+<domain: "local", opset_import: ["" : 17]> inner <scale: float = 0.1>(p) => (q) \
+{ q = LeakyRelu<alpha: float = @scale>(p) }"""
 
 INLINED = """<ir_version: 8, opset_import: ["": 17]>
 g (float[2,2] x, bool c) => (float[2,2] y) <float16[2,2] w_h = {15360, 16384, 16896, 17408}, float16 k_h = {14336}>
@@ -121,7 +127,8 @@ g (float[2,2] x, bool c) => (float[2,2] y) <float16[2,2] w_h = {15360, 16384, 16
   [x_to_float16] x_h = Cast<to = 10>(x)
   [mm] a = MatMul(x_h, w_h)
   m = LeakyRelu<alpha = 0.5>(a)
-  b = If(c)<then_branch = t () => (float16[2,2] r) { r = Sub(m, k_h) }, else_branch = f () => (float16[2,2] r1) { r1 = Neg(m) }>
+  b = If(c)<then_branch = t () => (float16[2,2] r) { r = Sub(m, k_h) }, \
+else_branch = f () => (float16[2,2] r1) { r1 = Neg(m) }>
   [mm2] y_h = MatMul(b, w_h)
   [y_to_float32] y = Cast<to = 1>(y_h)
 }"""

@@ -2,13 +2,15 @@
 """Judges the built-in signatures: against onnxruntime's own schema registry, and by running a model of every operator.
 
   signatures.py --table ir/schema/contrib_signatures.cc --tool build/tests/rewrite_batch [--only OPERATOR]
-  signatures.py --table ir/schema/contrib_signatures.cc --self-test       plants mistakes in the table; each must be found
+  signatures.py --table ir/schema/contrib_signatures.cc --self-test     plants mistakes in the table; each must be found
 
-Registry: names and order of the ports, which are optional, which share a type variable, and the types that each takes, bfloat16 included. A line may be
-stricter than the registry (tie two type variables, take fewer types) only where STRICTER says why.
-Models (contrib_models.py): one node each, the operator allowed by flag, both types, judged by structure.py (for float16 that includes: onnxruntime loads it
-where it loads the original) and by rounding.py; where the CPU provider has the kernel, onnxruntime itself runs the float16 model too. Operators without a
-float32 kernel there are listed by name: for them onnxruntime's type inference is what passes, and no number is compared.
+The registry is compared in the names and order of the ports, in which are optional, in which share a type variable, and
+in the types that each takes, bfloat16 included. A line may be stricter than the registry (tie two type variables, take
+fewer types) only where STRICTER says why.
+The models (contrib_models.py) have one node each, whose operator is allowed by flag, in both types. They are judged by
+structure.py (for float16 that includes: onnxruntime loads the result where it loads the original) and by rounding.py.
+Where the CPU provider has the kernel, onnxruntime itself runs the float16 model too. Operators without a float32 kernel
+there are listed by name: for them onnxruntime's type inference is what passes, and no number is compared.
 """
 
 import argparse
@@ -29,7 +31,8 @@ GROUPS = {
     "integers": {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"},
     "complex": {"complex64", "complex128"},
 }
-# (operator, port): why a line ties it to another variable, takes fewer types there or demands what the registry leaves optional.
+# (operator, port): why a line ties it to another variable, takes fewer types there or demands what the registry leaves
+# optional.
 STRICTER = {
     ("MultiHeadAttention", "qk"): "the scores come in the type of the query",
     ("DecoderMaskedMultiHeadAttention", "qk"): "the scores come in the type of the query",
@@ -76,10 +79,10 @@ NO_CPU_KERNEL = {
     "SkipGroupNorm",
     "TorchEmbedding",
 }
-# Loaded and not run, and why.
+# These operators are loaded and not run, with the reason.
 NOT_RUN = {"SparseAttention": "its kernel wants past and present in one buffer, which a plain session cannot give"}
 
-# Its CPU kernel refuses float16 when it runs; the lists leave it float32 unless the device is cuda.
+# The CPU kernels of these refuse float16 when they run; the lists leave them float32 unless the device is cuda.
 REFUSES_FLOAT16 = {"UnfoldTensor"}
 
 
@@ -88,7 +91,10 @@ OWN_DOMAIN = "ai.amp"
 
 
 def read_table(text):
-    """The signatures of the C++ source: [(domain, operator, inputs, outputs)], ports as (name, variable, presence, types)."""
+    """Reads the signatures of the C++ source.
+
+    Returns [(domain, operator, inputs, outputs)], with ports as (name, variable, presence, types).
+    """
     table = re.search(r'R"\((.*?)\)"', text, re.S)[1]
     lines = []
     for line in table.splitlines():
@@ -121,7 +127,7 @@ def _signature(line):
 
 
 def registry_problems(table):
-    """Sentences, one per difference."""
+    """Returns one sentence for each difference from the registry."""
     found, used = [], set()
     by_operator = collections.defaultdict(list)
     for domain, operator, inputs, outputs in table:
@@ -138,7 +144,10 @@ def registry_problems(table):
 
 
 def _port_problems(operator, ours, theirs, used):
-    """Of one line: names, order, presence, shared variables. `None` stands between inputs and outputs."""
+    """Compares the ports of one line: names, order, presence, shared variables.
+
+    `None` stands between inputs and outputs. `used` collects the entries of STRICTER that apply.
+    """
     if [p and p[0] for p in ours] != [p and p.name for p in theirs]:
         return [f"{operator}: ports {[p and p[0] for p in ours]}, in the registry {[p and p.name for p in theirs]}"]
     found, our_variable, their_variable = [], {}, {}
@@ -150,19 +159,21 @@ def _port_problems(operator, ours, theirs, used):
             found.append(f"{operator}: {name} is {presence}, in the registry {port.option}")
         if our_variable.setdefault(port.typeStr, variable) != variable:
             found.append(
-                f"{operator}: {name} is of {variable}, others of the registry's {port.typeStr} are of {our_variable[port.typeStr]}"
+                f"{operator}: {name} is of {variable}, others of the registry's {port.typeStr} are of "
+                f"{our_variable[port.typeStr]}"
             )
         if their_variable.setdefault(variable, port.typeStr) != port.typeStr and len(types) > 1:
             used.add((operator, name))
             if (operator, name) not in STRICTER:
                 found.append(
-                    f"{operator}: {name} shares {variable}, in the registry it is of {port.typeStr}, not of {their_variable[variable]}"
+                    f"{operator}: {name} shares {variable}, in the registry it is of {port.typeStr}, "
+                    f"not of {their_variable[variable]}"
                 )
     return found
 
 
 def _type_problems(operator, lines, schema, used):
-    """Of all lines of an operator: the types that a port takes."""
+    """Compares the types that a port takes, over all lines of an operator."""
     found = []
     for i, port in enumerate([*schema.inputs, *schema.outputs]):
         taken = [[*inputs, *outputs][i][3] for inputs, outputs in lines if len(inputs) + len(outputs) > i]
@@ -177,7 +188,7 @@ def _type_problems(operator, lines, schema, used):
 
 
 def self_test(text):
-    """Every planted mistake has to be found."""
+    """Plants mistakes, each of which has to be found. Returns the exit status."""
     plants = {
         "a name": ("FusedConv(X: T", "FusedConv(x: T"),
         "the order": ("FusedMatMul(A: T, B: T)", "FusedMatMul(B: T, A: T)"),
@@ -282,7 +293,7 @@ class ModelJudge:
 
     @staticmethod
     def _feeds(case, dtype):
-        """None where the CPU provider loads the model and refuses to run it."""
+        """Returns the inputs, or None where the CPU provider loads the model and refuses to run it."""
         return (
             None
             if case.operator in NOT_RUN or case.operator in REFUSES_FLOAT16 and dtype == "float16"
@@ -297,7 +308,8 @@ class ModelJudge:
         limit = rounding.bound(rewritten, structure.DTYPES[dtype])
         wide = rounding.widen(rewritten)
         self.expect(not wide.unknown and wide.roundings, f"{who}: types unknown to the judge: {wide.unknown}")
-        # With every tensor shown: MoE's float32 kernel gives zeros where neither its inputs nor its output are outputs of the graph.
+        # Every tensor is shown: MoE's float32 kernel gives zeros where neither its inputs nor its output are outputs of
+        # the graph.
         shown, _ = rounding.expose(wide.model, scopes.typed_graphs(wide.model, strict=False, guess=True)[0][2])
         rounded = rounding.compare(reference, rounding.run(shown, feeds))
         ok = self.expect(
@@ -338,7 +350,8 @@ def main():
     table = read_table(text)
     problems = registry_problems(table)
     print(
-        f"{len(table)} lines of {len({row[:2] for row in table})} operators compared with onnxruntime's registry, {len(problems)} differences"
+        f"{len(table)} lines of {len({row[:2] for row in table})} operators compared with onnxruntime's registry, "
+        f"{len(problems)} differences"
     )
     checks = len(table)
     if arguments.tool:

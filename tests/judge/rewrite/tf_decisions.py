@@ -3,11 +3,14 @@
 
   tf_decisions.py --tool build/tests/rewrite_batch [--profile NAME] [--show N]
 
-tests/tf_cases/ holds 400 small ONNX models (tf_cases_dev.tar.xz) and expected.json: for each case and each of six profiles
-  low          nodes all of whose float tensors became low; every other node keeps float32
-  casts_down   tensors with a Cast to the low type          casts_up   tensors with a Cast back (one Cast per tensor and type)
-  const_casts  initializers needed in the low type (a Cast or a converted copy is the same thing)
-The rewrite runs with `--guards none`, the profile's lists, its type and its follow setting; names, not counts, must agree. One process serves all.
+tests/tf_cases/ holds 400 small ONNX models (tf_cases_dev.tar.xz) and expected.json. That has for each case and each of
+six profiles
+  low          the nodes all of whose float tensors became low; every other node keeps float32
+  casts_down   the tensors with a Cast to the low type
+  casts_up     the tensors with a Cast back (one Cast per tensor and type)
+  const_casts  the initializers that are needed in the low type (a Cast or a converted copy is the same thing)
+The rewrite runs with `--guards none`, the profile's lists, its type and its follow setting; names, not counts, must
+agree. One process serves all.
 """
 
 import argparse
@@ -29,7 +32,11 @@ CASES = pathlib.Path(__file__).resolve().parents[2] / "tf_cases"
 
 
 def decisions(before, after, dtype):
-    """What was decided, in terms of the original: sets of names, lists for casts (a repeated one shows), and sentences under 'other'."""
+    """Returns what was decided, in terms of the original.
+
+    Low nodes and constants are sets of names. Casts are lists of names, in which a repeated cast shows. 'other' has
+    sentences.
+    """
     low = structure.DTYPES[dtype]
     old_types, new_types = (scopes.typed_graphs(m)[0][2] for m in (before, after))
     names = {n.name for n in before.graph.node}
@@ -63,7 +70,7 @@ def decisions(before, after, dtype):
 
 
 def disagreement(before, after, dtype, want):
-    """'' or one line with what is extra and missing."""
+    """Returns an empty text, or one line with what is extra and what is missing."""
     got, words = decisions(before, after, dtype), []
     for field in ("low", "casts_down", "casts_up", "const_casts"):
         extra, missing = sorted(set(got[field]) - set(want[field])), sorted(set(want[field]) - set(got[field]))

@@ -3,18 +3,25 @@
 
   undo.py --tool build/tests/rewrite_batch [--seed S] [--graphs N] [--only SEED] [--models]
 
-Random graphs, a third of them with bodies and functions, under random flags, or (--models) the real models of real_models.py; a quarter of the random ones is rewritten twice with different flags
-before. For each:
+The models are random graphs under random flags, a third of them with bodies and functions; a quarter of them is
+rewritten twice, with different flags, before it is taken back. With --models they are the real models of
+real_models.py.
+
+Rules for each:
   exit        both runs succeed
   record      whatever was changed has a record
   fits        the record of a model that nobody edited fits it whole
-  back        where the opset stayed and no BatchNormalization was replaced (judge: batch_norms): the same nodes (name, operator, attributes, inputs, outputs), inputs, outputs, weights and metadata as the
-              original; weights equal, or equal to their own rounding where the rewrite converted them; no order of nodes is asked for
-  description there too: what the original says beside data and types (descriptions.py; two fifths of the random ones say something about everything), but for
-              what value_info says about results of the model's own casts, which folding removes
-  valid       the result passes the checker wherever the original does, and no node of it is typed by the low type that the original did not have
-  optimised   onnxruntime with its default optimisations loads the rewritten model and the one that was taken back where it loads the original, and runs
-              them in float16
+  back        the result has the nodes (name, operator, attributes, inputs, outputs), inputs, outputs, weights and
+              metadata of the original. Weights are equal, or equal to their own rounding where the rewrite converted
+              them. The order of nodes is free. The rule holds where the opset stayed and no BatchNormalization was
+              replaced (for those there is batch_norms.py)
+  description where `back` holds, what the original says beside data and types is there too (descriptions.py; two fifths
+              of the random ones say something about everything), except what value_info says about results of the
+              model's own casts, which folding removes
+  valid       the result passes the checker wherever the original does, and no node of it is typed by the low type that
+              the original did not have
+  optimised   onnxruntime with its default optimisations loads the rewritten model and the one that was taken back
+              where it loads the original, and runs them in float16
   again       rewriting the result under the first flags gives the first rewrite, node for node, up to names
   once        taking back what was taken back changes nothing, byte for byte
 """
@@ -46,7 +53,7 @@ TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
 def same_values(old, new, dtypes):
-    """Whether `new` is `old`, or `old` rounded to one of the types (and bounds saturated)."""
+    """Tells whether `new` is `old`, or `old` rounded to some of the types (and bounds saturated)."""
     if old.data_type != new.data_type or list(old.dims) != list(new.dims):
         return False
     if old.data_type != TensorProto.FLOAT:
@@ -99,7 +106,7 @@ def graph_differences(old, new, dtypes, model):
         a, b = ({x.name: x for x in n.attribute} for n in (node, other))
         for name in a.keys() | b.keys():
             if name in a and name not in b and not is_declared(node, name, model):
-                continue  # removed, as no checker takes it
+                continue  # the rewrite removes an attribute that no checker takes
             if attribute_differs(a.get(name), b.get(name), dtypes):
                 yield f"{node.op_type} {list(node.output)}: attribute {name}"
     a, b = ({t.name: t for t in g.initializer} for g in (old, new))
@@ -131,7 +138,7 @@ def low_type(flags):
 
 
 def record_of(path):
-    """None where there is none."""
+    """Returns the record of the rewrite, or None where there is none."""
     return next((json.loads(p.value) for p in onnx.load(path).metadata_props if p.key == "amp.rewrite"), None)
 
 
@@ -199,9 +206,8 @@ class Judge:
             else:
                 for text in list(differences(original, sort(result), dtypes))[:3]:
                     self.fail("back", what, text, flags + more_flags)
-                lost = [
-                    f"value_info {o} " for n in original.graph.node if n.op_type == "Cast" for o in n.output
-                ]  # where casts had gone
+                # Casts of the original may be gone, and with them their entries in value_info.
+                lost = [f"value_info {o} " for n in original.graph.node if n.op_type == "Cast" for o in n.output]
                 said = [t for t in descriptions.problems(original, sort(result)) if not any(name in t for name in lost)]
                 for text in said[:3]:
                     self.fail("description", what, text, flags + more_flags)
@@ -234,7 +240,7 @@ def keeping_functions(flags):
 
 
 def inlining_functions(flags):
-    """Functions that are specialised leave no record, and advice says so."""
+    """Makes the flags inline functions that they would specialise: those leave no record, and advice says so."""
     return ["inline" if word == "specialise" else word for word in flags]
 
 
@@ -250,12 +256,10 @@ def random_ones(judge, seeds):
         if "--max-weight-error" not in flags:
             flags += ["--max-weight-error", "1"]
         more = random_graphs.random_flags(model, source) if seed % 4 == 3 else []
-        inlines = len(model.functions) > 0 and seed % 2 == 0  # which is not taken back
+        inlines = len(model.functions) > 0 and seed % 2 == 0  # inlining is not taken back
         change = inlining_functions if inlines else keeping_functions
-        flags, more = (
-            [*change(flags), "--scale-weights=never"],
-            change(more) if more else [],
-        )  # scaled_weights.py has those
+        # Scaled weights are judged by scaled_weights.py.
+        flags, more = [*change(flags), "--scale-weights=never"], change(more) if more else []
         if seed % 2:
             flags += ["--keep-batch-norm"]
         path = judge.folder / "in.onnx"
@@ -314,7 +318,9 @@ def main():
             )
     unrecorded = judge.failures.count("record")
     print(
-        f"{judge.judged} judged, {judge.changed} of them rewritten, {unrecorded} without a record, {judge.compared} compared with the original node by node; {len(judge.failures)} failures {dict(collections.Counter(judge.failures))}"
+        f"{judge.judged} judged, {judge.changed} of them rewritten, {unrecorded} without a record, "
+        f"{judge.compared} compared with the original node by node; {len(judge.failures)} failures "
+        f"{dict(collections.Counter(judge.failures))}"
     )
     if judge.judged and judge.changed < judge.judged / 2:
         print("too few were rewritten to prove anything")

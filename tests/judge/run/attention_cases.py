@@ -1,6 +1,6 @@
-"""com.microsoft's attention with and without earlier steps, and RotaryEmbedding, for side_by_side.py: (name, model, feeds).
+"""Cases of com.microsoft's attention and RotaryEmbedding for side_by_side.py: (name, model, feeds).
 
-Every operand is a graph input, so that nothing is folded.
+Attention has cases with and without earlier steps. Every operand is a graph input, so that nothing is folded.
 """
 
 import itertools
@@ -18,7 +18,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 
 class Numbers:
-    """The same for every case, whatever cases come before it."""
+    """Random numbers of a case: the same ones, whatever cases come before it."""
 
     def __init__(self, name):
         self.random = np.random.default_rng(sum(name.encode()))
@@ -28,7 +28,7 @@ class Numbers:
 
 
 def case(name, operator, inputs, outputs, domain="com.microsoft", opset=17, dtype=np.float32, **attributes):
-    """`inputs`: (name, array or None) by port; `outputs`: names, "" for an absent one."""
+    """Makes a case. `inputs`: (name, array or None) by port; `outputs`: names, "" for an absent one."""
     inputs = [
         (port, array.astype(dtype) if array is not None and array.dtype == np.float32 else array)
         for port, array in inputs
@@ -201,7 +201,11 @@ def multi_head():
 
 
 def group_query():
-    """(queries, past rows, tokens so far of each sample): prompts, prompts of several lengths, tokens, prompts that follow others, larger buffers."""
+    """Yields cases of GroupQueryAttention.
+
+    A step is (queries, past rows, tokens so far of each sample). The steps are prompts, prompts of several lengths,
+    tokens, prompts that follow others, and some of these with larger buffers.
+    """
     steps = {
         "prompt": (4, 0, [4, 4]),
         "prompt of several lengths": (4, 0, [4, 2]),
@@ -256,7 +260,10 @@ def group_query():
         ):  # behind the end of a shorter one onnxruntime writes nothing
             continue
         for dtype in (np.float32, np.float16) if form in ("plain", "rotary") and not extra else (np.float32,):
-            name = f"group-query {step}, {form}, {heads} heads and {kv_heads}, {extra or 'no more'}, {np.dtype(dtype).name}"
+            name = (
+                f"group-query {step}, {form}, {heads} heads and {kv_heads}, {extra or 'no more'}, "
+                f"{np.dtype(dtype).name}"
+            )
             r, size, batch, total = Numbers(name), 16, len(so_far), max(so_far)
             half = 8
             if extra == "half rotary":

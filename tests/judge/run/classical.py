@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs whole classifiers and regressors of ai.onnx.ml, as scikit-learn's converter writes them, and compares with onnxruntime.
+"""Runs whole classifiers and regressors of ai.onnx.ml in the executor, and compares them with onnxruntime.
 
   classical.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only TEXT]
 
-Models of classical_models.py, by hand: labels and scores are compared, of ZipMap's sequences of maps keys and values; labels to the bit, floats to 1e-5 of the
-largest (float16: 2e-3). amp-rewrite leaves every one of them as it is, to the byte.
+The models are those of classical_models.py, made by hand as scikit-learn's converter writes them. Labels and scores are
+compared; of ZipMap's sequences of maps, keys and values are. Labels agree to the bit, floats to 1e-5 of the largest
+(float16: 2e-3). amp-rewrite leaves every one of the models as it is, to the byte.
 """
 
 import argparse
@@ -24,7 +25,10 @@ TOLERANCE, FLOAT16_TOLERANCE = 1e-5, 2e-3
 
 
 def flatten(name, value):
-    """Name -> array as amp-run writes it: of sequences the elements, or an array of none, of maps keys and values."""
+    """Returns name -> array as amp-run writes it.
+
+    A sequence becomes its elements, or an array of none. A map becomes its keys and its values.
+    """
     if isinstance(value, list):
         if not value:
             return {name: np.zeros(0, np.float32)}
@@ -41,7 +45,7 @@ def run_onnxruntime(model, feeds):
 
 
 def in_order_of_keys(outputs):
-    """onnxruntime has a map in the order of its keys, the executor in the node's."""
+    """Sorts maps by their keys: onnxruntime has them in that order, the executor in the order of the node."""
     result = dict(outputs)
     for name in outputs:
         if name.endswith("/keys"):
@@ -52,7 +56,7 @@ def in_order_of_keys(outputs):
 
 
 def differences(expected, found):
-    """Sentences."""
+    """Yields a sentence for each output that differs."""
     if expected.keys() != found.keys():
         yield f"outputs {sorted(found)}, expected {sorted(expected)}"
         return

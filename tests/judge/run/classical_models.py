@@ -1,10 +1,16 @@
-"""Classifiers, regressors and what is ahead of them, as scikit-learn's converter writes them: trees, linear models, support vectors, scalers, encoders.
+"""Classifiers, regressors and what is ahead of them, as scikit-learn's converter writes them.
 
-MODELS: name -> function that gives (model, inputs). Samples lie on thresholds, too, and some are NaN where a tree states what becomes of those.
+There are trees, linear models, support vectors, scalers and encoders. MODELS maps a name to a function that gives
+(model, inputs). Samples lie on thresholds, too, and some are NaN where a tree states what becomes of NaN.
 
-What is not here, as onnxruntime 1.31 has its own way: votes for both of two classes (its label is 1, whatever the labels; converters give the second class's
-share alone, for class 0), base values beside votes for class 1 of two (left out), LOGISTIC behind a single score of a regressor (left out), PROBIT (an
-approximation to three digits), a NaN among a LabelEncoder's keys before version 4 (never found), one scale beside several offsets (refused).
+Some forms are missing here, because onnxruntime 1.31 has its own way with them:
+  - votes for both of two classes: its label is 1, whatever the labels; converters give the second class's share alone,
+    for class 0
+  - base values beside votes for class 1 of two: it leaves them out
+  - LOGISTIC behind a single score of a regressor: it leaves LOGISTIC out
+  - PROBIT: it has an approximation to three digits
+  - a NaN among a LabelEncoder's keys before version 4: it never finds the NaN
+  - one scale beside several offsets: it refuses them
 """
 
 import functools
@@ -45,7 +51,7 @@ def model(nodes, inputs, outputs, initializers=None, ml_version=3):
 
 
 def samples(seed=0, features=FEATURES, dtype=np.float32):
-    """Rounded to quarters, so that thresholds are met."""
+    """Makes samples that are rounded to quarters, so that thresholds are met."""
     return (np.round(np.random.default_rng(seed).normal(0, 2, (SAMPLES, features)) * 4) / 4).astype(dtype)
 
 
@@ -70,7 +76,7 @@ def classifier(node, count, strings, zip_map, feeds, front=(), initializers=None
 
 
 def trees(seed, count, depth=3, outputs=1, leaf=None, prefix="class", mode="BRANCH_LEQ", missing=False):
-    """Attributes of full trees; `leaf(random)` gives [(id, weight)...] of a leaf."""
+    """Makes the attributes of full trees; `leaf(random)` gives [(id, weight)...] of a leaf."""
     random = np.random.default_rng(seed)
     nodes = {
         key: []
@@ -114,7 +120,10 @@ def trees(seed, count, depth=3, outputs=1, leaf=None, prefix="class", mode="BRAN
 
 
 def shares(count, trees_count):
-    """A forest's leaf: the share of every class in it; of two, the second one's, which is written as the first one's."""
+    """Makes a forest's leaf: the share of every class in it.
+
+    Of two classes only the second one's share is written, as the first one's.
+    """
     if count == 2:
         return lambda random: [(0, float(np.float32(random.random() / trees_count)))]
     return lambda random: list(
@@ -267,9 +276,10 @@ def support_vector_regressor(kernel, one_class=0):
 
 
 def encoded(keys, values, x, default):
-    """LabelEncoder: what is not there gets the default."""
+    """Makes a LabelEncoder: a value that is no key gets the default."""
     words = lambda prefix, listed: {
-        f"{prefix}_{'strings' if isinstance(listed[0], str) else 'int64s' if isinstance(listed[0], int) else 'floats'}": listed
+        f"{prefix}_"
+        f"{'strings' if isinstance(listed[0], str) else 'int64s' if isinstance(listed[0], int) else 'floats'}": listed
     }
     kind = lambda listed: STRING if isinstance(listed[0], str) else INT64 if isinstance(listed[0], int) else FLOAT
     node = ml("LabelEncoder", ["x"], ["y"], **words("keys", keys), **words("values", values), **default)
@@ -277,7 +287,7 @@ def encoded(keys, values, x, default):
 
 
 def column_transformer():
-    """Numbers imputed and scaled, words one-hot, both side by side ahead of a classifier."""
+    """Makes a classifier whose features are numbers, imputed and scaled, beside words, one-hot."""
     words = np.array([[["red", "green", "blue", "pink"][i % 4]] for i in range(SAMPLES)], object)
     numbers = samples(6, 3)
     numbers[::4, 0] = np.nan

@@ -3,8 +3,9 @@
 
   conformance.py --program build/tests/run_cases --exceptions tests/runtime/conformance_exceptions.txt
 
-The cases are $AMP_SHARED/conformance/node.tar.xz, or ../shared next to the repository; they are unpacked for the run. A case that fails must be named in
-the file of exceptions, with the reason, and a case that is named there must fail. Absent archive: exit 77 (skipped).
+The cases are $AMP_SHARED/conformance/node.tar.xz, or ../shared next to the repository; they are unpacked for the run. A
+case that fails must be named in the file of exceptions, with the reason, and a case that is named there must fail.
+Without the archive the exit code is 77 (skipped).
 """
 
 import argparse

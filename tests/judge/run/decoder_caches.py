@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Decoders with a cache, as ONNX Runtime's optimiser and genai's builder write them: run, rewritten, verified, calibrated.
+"""Runs, rewrites, verifies and calibrates decoders with a cache.
 
   decoder_caches.py --run build/tools/amp-run --rewrite build/tools/amp-rewrite
 
-The models are those of ../shared/faults3, each with a sample beside it. They run as in onnxruntime, with what is present as outputs; amp-rewrite verifies and
-calibrates them in both types, and converts every node. Absent folder: exit 77 (skipped).
+The models are those of ../shared/faults3, each with a sample beside it. They are such as ONNX Runtime's optimiser and
+genai's builder write. They run as in onnxruntime, with the present cache among the outputs. amp-rewrite verifies and
+calibrates them in both types, and converts every node. Without the folder the exit code is 77 (skipped).
 """
 
 import argparse
@@ -34,7 +35,7 @@ class Judge:
             print(f"FAIL {sentence}", flush=True)
 
     def rewrite(self, source, *flags):
-        """(exit code, what it says)"""
+        """Returns (exit code, what amp-rewrite says)."""
         made = self.folder / "made.onnx"
         done = subprocess.run([self.program, source, "-o", made, *flags], capture_output=True, text=True, timeout=120)
         return done.returncode, done.stdout + done.stderr

@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """Runs every real model in the executor, as it is and rewritten to both types, and judges the numbers.
 
-  executor.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only NAME] [--dtype float32|float16|bfloat16]
+  executor.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only NAME]
+              [--dtype float32|float16|bfloat16]
 
-The models are those of real_models.py, with the same inputs and references. float32: relative L2 error of every float output at most 1e-4 against the
-reference, integers equal. 16 bits: inside the bound of rounding.py against the float32 reference, and within AGREEMENT of that bound of what rounding.py
-computes (onnxruntime with every rounding applied), as fusions leave roundings out. Without them (--no-fuse: every value is rounded where the model has it,
-as for amp-rewrite --verify) both round the same values, and differ by the order of sums alone: within AGREEMENT_ONE_BY_ONE of the bound, half of the real
-models within MEDIAN_ONE_BY_ONE of it, NaN, Inf and integers where the other has them. The light models are run once more on the inputs that ONNX's own test runner makes,
-for which outputs are stored beside them. Absent folder: exit 77 (skipped).
+The models, their inputs and their references are those of real_models.py.
+  float32     The relative L2 error of every float output against the reference is at most 1e-4, and integers are equal.
+  16 bits     The error against the float32 reference is inside the bound of rounding.py. The outputs are within
+              AGREEMENT of that bound of what rounding.py computes (onnxruntime with every rounding applied), as fusions
+              leave roundings out.
+  --no-fuse   Without fusions every value is rounded where the model has it, as for amp-rewrite --verify. Both sides
+              then round the same values, and differ by the order of sums alone: within AGREEMENT_ONE_BY_ONE of the
+              bound, half of the real models within MEDIAN_ONE_BY_ONE of it, with NaN, Inf and integers where the other
+              has them.
+  light       The light models are run once more on the inputs that ONNX's own test runner makes, for which outputs are
+              stored beside them.
+Without the folder of models the exit code is 77 (skipped).
 """
 
 import argparse
@@ -28,13 +35,15 @@ from judge.tool import Tool
 
 FLOAT32_ERROR = 1e-4
 AGREEMENT = 1.0
-# Measured over the 28 real models in both types: 0.14 at most (squeezenet_speechcmd in float16) but for those below, 6e-5 in the median (0.018 with fusions).
-# Where a sum rounds to another side, so does much behind it: what a deep model is off by then is of the size of its own error.
+# Measured over the 28 real models in both types: 0.14 at most (squeezenet_speechcmd in float16), but for the models of
+# ILL_CONDITIONED, and 6e-5 in the median (0.018 with fusions). Where a sum rounds to another side, so does much behind
+# it: a deep model is then off by about as much as its own error.
 AGREEMENT_ONE_BY_ONE, MEDIAN_ONE_BY_ONE = 0.2, 0.002
 TYPES = ("float32", "float16", "bfloat16")
 # (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
 OUTSIDE = {}
-# (model, type) that makes much of one rounding: how much of the bound is allowed instead of AGREEMENT_ONE_BY_ONE, and why.
+# Models that make much of one rounding: (model, type) -> (how much of the bound is allowed instead of
+# AGREEMENT_ONE_BY_ONE, why).
 ILL_CONDITIONED = {
     ("basic_pitch_nmp", "float16"): (
         0.8,
@@ -56,7 +65,7 @@ class Runner:
         self.program, self.folder = program, pathlib.Path(folder)
 
     def run(self, model, feeds, *flags):
-        """(outputs by name, or None; the error line or the seconds that it took)"""
+        """Returns (outputs by name, or None; the seconds that the run took, or the error line)."""
         inputs, outputs = self.folder / "inputs.npz", self.folder / "outputs.npz"
         outputs.unlink(missing_ok=True)
         np.savez(inputs, **feeds)
@@ -79,7 +88,10 @@ def float_feeds(feeds):
 
 
 def evenly_spaced(shape):
-    """From 0 to just below 1: what ONNX's test runner feeds the light models (onnx.backend.test.runner, generate_dummy_data)."""
+    """Returns numbers from 0 to just below 1, which ONNX's test runner feeds the light models.
+
+    See generate_dummy_data of onnx.backend.test.runner.
+    """
     count = np.prod(shape)
     return (np.arange(count).reshape(shape) / count).astype(np.float32)
 
@@ -141,10 +153,14 @@ class Judge:
                 distance.worst <= AGREEMENT * limit and not distance.wrong,
                 f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {limit:.3g}",
             )
-            agreement = f"  {distance.worst:9.2g}, one by one {self._judge_one_by_one(subject, dtype, path, rounded, limit)} from the judge"
+            agreement = (
+                f"  {distance.worst:9.2g}, one by one "
+                f"{self._judge_one_by_one(subject, dtype, path, rounded, limit)} from the judge"
+            )
         integers = "".join(f", {name}: {share:.1%} of integers equal" for name, share in difference.equal.items())
         print(
-            f"{subject.name:34} {dtype:9} error {difference.worst:9.2g}  bound {limit:8.2g}{agreement}  {what:>7} s{integers}",
+            f"{subject.name:34} {dtype:9} error {difference.worst:9.2g}  bound {limit:8.2g}{agreement}  "
+            f"{what:>7} s{integers}",
             flush=True,
         )
         listed = OUTSIDE.get((subject.name, dtype))
@@ -152,11 +168,16 @@ class Judge:
             return self.expect(not inside, f"{label}: listed as outside ({listed}) and is inside: take it off the list")
         return self.expect(
             inside,
-            f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+            f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, "
+            f"{difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
         )
 
     def _judge_stored(self, subject):
-        """Of the nine models eight end in a Softmax of equal scores, as all weights of a layer are: the ninth, densenet121, has scores to compare."""
+        """Compares a light model with its stored outputs, on ONNX's inputs.
+
+        Eight of the nine models end in a Softmax of equal scores, because all weights of a layer are equal. The ninth,
+        densenet121, has scores to compare.
+        """
         outputs, what = self.runner.run(
             subject.path, {name: evenly_spaced(array.shape) for name, array in subject.feeds.items()}
         )
@@ -172,11 +193,12 @@ class Judge:
         inside = difference.worst <= FLOAT32_ERROR and not difference.new_bad and not difference.wrong
         return self.expect(
             inside,
-            f"{label}: error {difference.worst:.3g} at {difference.where!r}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+            f"{label}: error {difference.worst:.3g} at {difference.where!r}, "
+            f"{difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
         )
 
     def _judge_one_by_one(self, subject, dtype, path, rounded, limit):
-        """The relative L2 error as text."""
+        """Judges a run without fusions, and returns the relative L2 error as text."""
         label = f"{subject.name} {dtype}, one by one"
         outputs, what = self.runner.run(path, float_feeds(subject.feeds), "--no-fuse")
         if outputs is None:
@@ -192,7 +214,8 @@ class Judge:
         )
         self.expect(
             same,
-            f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {share * limit:.3g}, "
+            f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, "
+            f"bound {share * limit:.3g}, "
             f"{distance.new_bad} NaN / Inf, integers equal {distance.equal}; {'; '.join(distance.wrong)}",
         )
         if not subject.is_light:
@@ -203,7 +226,8 @@ class Judge:
         if self.shares:
             median = float(np.median(self.shares))
             print(
-                f"one by one: {median:.2g} of the bound in the median of {len(self.shares)} runs, at most {max(self.shares):.2g}"
+                f"one by one: {median:.2g} of the bound in the median of {len(self.shares)} runs, at most "
+                f"{max(self.shares):.2g}"
             )
             self.expect(
                 median <= MEDIAN_ONE_BY_ONE,

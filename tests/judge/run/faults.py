@@ -3,9 +3,9 @@
 
   faults.py --programs build/tools [--only TEXT]
 
-The files lie in faults3 of the shared folder, each with its inputs; its READMEs tell what went wrong. A case below is one file and what must hold.
-Work in proportion is judged by the processor time of two sizes of one file in one run, so that a slow machine changes nothing.
-Absent folder: exit 77 (skipped).
+The files lie in faults3 of the shared folder, each with its inputs; its READMEs tell what went wrong. A case below is
+one file and what must hold. Work in proportion is judged by the processor time of two sizes of one file in one run, so
+that a slow machine changes nothing. Without the folder the exit code is 77 (skipped).
 """
 
 import argparse
@@ -85,7 +85,10 @@ def says(answer, pattern, what):
 
 
 def runs_as_onnxruntime(p, name):
-    """The file runs on its inputs, gives onnxruntime's numbers, can be verified, and calibrates a rewrite in both types."""
+    """Checks that the file runs on its inputs and gives onnxruntime's numbers.
+
+    A rewrite to either type must pass --verify and --calibration on these inputs.
+    """
     model, inputs = p.files / f"{name}.onnx", p.files / f"{name}.npz"
     answer = p.run("run", model, "--inputs", inputs, "--outputs", "y.npz")
     if answer.code:
@@ -225,7 +228,10 @@ def rank_stopped_early(p):
 
 
 def failing_allocations(p):
-    """Every seventh of the last 2,500 allocations of a rewrite fails, one at a time: exit code 0 or 5, nothing is left behind."""
+    """Lets every seventh of the last 2,500 allocations of a rewrite fail, one at a time.
+
+    The exit code must be 0 or 5, and nothing may be left behind.
+    """
     done = p.script("adv_failing_allocation.sh")
     return [line for line in done.stdout.splitlines() if line][:5] + (
         [f"the script: {done.stderr[-300:]}"] if done.returncode else []

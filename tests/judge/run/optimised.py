@@ -3,10 +3,13 @@
 
   optimised.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only NAME]
 
-The models and inputs are those of real_models.py. Optimised as far as holds for every machine (ORT_ENABLE_EXTENDED), a model runs in the executor within 1e-4
-of its reference; rewritten, in both types inside the bound of rounding.py; onnxruntime loads that with its default optimisations, and runs float16. QUANTISED
-ones have 8 bits by its QLinear operators or by dynamic ones: the executor gives what onnxruntime gives without optimisations, and rewriting them is no error.
-Absent folder: exit 77 (skipped).
+The models and inputs are those of real_models.py.
+  optimised   A model is optimised as far as holds for every machine (ORT_ENABLE_EXTENDED). In the executor it is within
+              1e-4 of its reference. Rewritten to either type, it is inside the bound of rounding.py; onnxruntime loads
+              the result with its default optimisations, and runs it in float16.
+  quantised   The models of QUANTISED have 8 bits, by onnxruntime's QLinear operators or by dynamic ones. The executor
+              gives what onnxruntime gives without optimisations, and rewriting the model is no error.
+Without the folder of models the exit code is 77 (skipped).
 """
 
 import argparse
@@ -25,7 +28,8 @@ from judge.run.executor import FLOAT32_ERROR, Runner, float_feeds
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
-# (model, how): those whose numbers lie at no border between two steps of 8 bits, where a last bit would decide, and a layer later many.
+# (model, how). The numbers of these models lie at no border between two steps of 8 bits. At a border a last bit would
+# decide, and many a layer later.
 QUANTISED = [
     (name, "static")
     for name in (
@@ -51,7 +55,7 @@ QUANTISED += [
 
 
 class OneSample:
-    """What quantize_static reads its ranges from."""
+    """The samples from which quantize_static reads its ranges: there is one."""
 
     def __init__(self, feeds):
         self.samples = [feeds]
@@ -85,7 +89,7 @@ class Judge:
             print(f"FAIL {what}", flush=True)
 
     def compare(self, label, path, feeds, expected, limit):
-        """The relative L2 error as text."""
+        """Compares a run with what is expected, and returns the relative L2 error as text."""
         outputs, what = self.runner.run(path, feeds)
         if outputs is None:
             self.expect(False, f"{label}: {what}")
@@ -94,7 +98,8 @@ class Judge:
         inside = difference.worst <= limit and not difference.new_bad and not difference.wrong
         self.expect(
             inside,
-            f"{label}: {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
+            f"{label}: {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, "
+            f"{difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}",
         )
         return f"{difference.worst:.2g}"
 
@@ -119,7 +124,8 @@ class Judge:
                 continue
             rewritten = onnx.load(out)
             texts.append(
-                f"{dtype} {self.compare(label, out, feeds, subject.reference, max(least, rounding.bound(rewritten, low)))}"
+                f"{dtype} "
+                f"{self.compare(label, out, feeds, subject.reference, max(least, rounding.bound(rewritten, low)))}"
             )
             refused = runtimes.problems(original, rewritten, dtype, subject.feeds)
             self.expect(not refused, f"{label}: {refused[:1]}")

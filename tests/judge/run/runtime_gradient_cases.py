@@ -1,4 +1,7 @@
-"""Gradients of ONNX Runtime's training graphs, one node each, with the forward function in NumPy: for runtime_gradients.py."""
+"""Gradients of ONNX Runtime's training graphs, one node each, for runtime_gradients.py.
+
+Each case has the forward function in NumPy.
+"""
 
 import dataclasses
 import math

@@ -3,10 +3,11 @@
 
   runtime_gradients.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only TEXT]
 
-Operators (runtime_gradient_cases.py): each gradient is compared with central differences, in float64, of a formula in NumPy; the same in float32, float16 and
-bfloat16 to what those types hold.
-Graphs (training_artifacts.py): five training graphs, laid out as ONNX Runtime's artifacts are. They run; amp-rewrite gives each a loss scale; what that gives
-runs, too: with the same gradients in float32, near them in both low types, and a step with a gradient that is not finite is told.
+Operators (runtime_gradient_cases.py): each gradient is compared, in float64, with central differences of a formula in
+NumPy. In float32, float16 and bfloat16 the gradient is the same to what those types hold.
+Graphs (training_artifacts.py): five training graphs are laid out as ONNX Runtime's artifacts are. They run. amp-rewrite
+gives each a loss scale, and the result runs, too. Its gradients are the same in float32, and near them in both low
+types. A step with a gradient that is not finite is told.
 """
 
 import argparse
@@ -30,7 +31,7 @@ TYPE_NAMES = {TensorProto.FLOAT: "float32", TensorProto.FLOAT16: "float16", Tens
 
 
 def differences(function, operands, port, weights):
-    """The gradient of sum(weights * function(operands)) for operand `port`."""
+    """Returns the gradient of sum(weights * function(operands)) for operand `port`, by central differences."""
     gradient = np.zeros_like(operands[port])
     for at in np.ndindex(gradient.shape):
         sides = []

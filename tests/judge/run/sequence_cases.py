@@ -58,13 +58,15 @@ def splits():
     )
     yield case(
         "split of nothing by 1",
-        "g (float[a,4] x) => (int64 n) <int64 s = {1}> { y = SplitToSequence <axis = 0, keepdims = 0> (x, s) n = SequenceLength (y) }",
+        "g (float[a,4] x) => (int64 n) <int64 s = {1}> { y = SplitToSequence <axis = 0, keepdims = 0> (x, s) "
+        "n = SequenceLength (y) }",
         {"x": EMPTY},
     )
     for opset in (11, 24):
         yield case(
             f"split scalar 1 at opset {opset}",
-            "g (float[3,4] x) => (seq(float) y) <int64 s = {1}> { y = SplitToSequence <keepdims = 0, axis = 1> (x, s) }",
+            "g (float[3,4] x) => (seq(float) y) <int64 s = {1}> "
+            "{ y = SplitToSequence <keepdims = 0, axis = 1> (x, s) }",
             {"x": A},
             opset,
         )
@@ -73,7 +75,8 @@ def splits():
 UNBIND = """g (float[3,4] x, float[4] h) => (float[n,4] y) <int64 one = {1}, int64 trips = {3}, bool go = {1}> {
     s = SplitToSequence <axis = 0, keepdims = 0> (x, one)
     e = SequenceEmpty ()
-    last, out = Loop <body = b (int64 i, bool c, float[4] state, seq(float) all) => (bool d, float[4] next, seq(float) more) {
+    last, out = Loop <body = b (int64 i, bool c, float[4] state, seq(float) all) => \
+(bool d, float[4] next, seq(float) more) {
         d = Identity (c)
         row = SequenceAt (s, i)
         next = Add (row, state)
@@ -121,7 +124,8 @@ def positions():
     yield case("length of nothing", f"g {head} => (int64 n) {{ s = SequenceEmpty () n = SequenceLength (s) }}", feeds)
     yield case(
         "elements of several shapes",
-        "g (float[3,4] a) => (seq(float) y) { b = Flatten <axis = 0> (a) c = ReduceSum (a) y = SequenceConstruct (a, b, c) }",
+        "g (float[3,4] a) => (seq(float) y) { b = Flatten <axis = 0> (a) c = ReduceSum (a) "
+        "y = SequenceConstruct (a, b, c) }",
         {"a": A},
     )
     yield case(
@@ -129,7 +133,8 @@ def positions():
     )
     yield case(
         "int32 position",
-        "g (float[3,4] a, float[3,4] b) => (float[3,4] y) <int32 p = {-2}> { s = SequenceConstruct (a, b) y = SequenceAt (s, p) }",
+        "g (float[3,4] a, float[3,4] b) => (float[3,4] y) <int32 p = {-2}> { s = SequenceConstruct (a, b) "
+        "y = SequenceAt (s, p) }",
         feeds,
     )
 
@@ -152,22 +157,26 @@ def joins():
     )
     yield case(
         "concat of several lengths",
-        "g (float[a,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b, a) y = ConcatFromSequence <axis = 0> (s) }",
+        "g (float[a,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b, a) "
+        "y = ConcatFromSequence <axis = 0> (s) }",
         {"a": A, "b": B[:1]},
     )
     yield case(
         "concat with a part of nothing",
-        "g (float[a,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0> (s) }",
+        "g (float[a,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b) "
+        "y = ConcatFromSequence <axis = 0> (s) }",
         {"a": A, "b": EMPTY},
     )
     yield case(
         "stack of scalars",
-        "g (float a, float b) => (float[n] y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
+        "g (float a, float b) => (float[n] y) { s = SequenceConstruct (a, b) "
+        "y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
         {"a": np.array(1, np.float32), "b": np.array(2, np.float32)},
     )
     yield case(
         "stack of nothing in a dimension",
-        "g (float[a,4] a) => (float y) { s = SequenceConstruct (a, a) y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
+        "g (float[a,4] a) => (float y) { s = SequenceConstruct (a, a) "
+        "y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
         {"a": EMPTY},
     )
     yield case(
@@ -177,7 +186,8 @@ def joins():
     )
     yield case(
         "stack of shapes that differ",
-        "g (float[3,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b) y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
+        "g (float[3,4] a, float[b,4] b) => (float y) { s = SequenceConstruct (a, b) "
+        "y = ConcatFromSequence <axis = 0, new_axis = 1> (s) }",
         {"a": A, "b": B[:1]},
     )
 
@@ -186,18 +196,21 @@ def maps():
     body = "body = m (float[i,j] e) => (float[i,j] f) { f = Neg (e) }"
     yield case(
         "map",
-        f"g (float[3,4] a, float[3,4] b) => (seq(float) y) {{ s = SequenceConstruct (a, b) y = SequenceMap <{body}> (s) }}",
+        f"g (float[3,4] a, float[3,4] b) => (seq(float) y) {{ s = SequenceConstruct (a, b) "
+        f"y = SequenceMap <{body}> (s) }}",
         {"a": A, "b": B},
     )
     two = "body = m (float[i,j] e, float[i,j] k) => (float[i,j] f, int64[2] n) { f = Mul (e, k) n = Shape (e) }"
     yield case(
         "map with a tensor",
-        f"g (float[3,4] a, float[3,4] b) => (seq(float) y, seq(int64) z) {{ s = SequenceConstruct (a, b) y, z = SequenceMap <{two}> (s, a) }}",
+        f"g (float[3,4] a, float[3,4] b) => (seq(float) y, seq(int64) z) {{ s = SequenceConstruct (a, b) "
+        f"y, z = SequenceMap <{two}> (s, a) }}",
         {"a": A, "b": B},
     )
     yield case(
         "map with a sequence",
-        f"g (float[3,4] a, float[3,4] b) => (seq(float) y, seq(int64) z) {{ s = SequenceConstruct (a, b) y, z = SequenceMap <{two}> (s, s) }}",
+        f"g (float[3,4] a, float[3,4] b) => (seq(float) y, seq(int64) z) {{ s = SequenceConstruct (a, b) "
+        f"y, z = SequenceMap <{two}> (s, s) }}",
         {"a": A, "b": B},
     )
     yield case(
@@ -211,13 +224,15 @@ def optionals():
     for opset in (15, 18):
         yield case(
             f"optional of a tensor, {opset}",
-            "g (float[3,4] a) => (float[3,4] y, bool h) { o = Optional (a) y = OptionalGetElement (o) h = OptionalHasElement (o) }",
+            "g (float[3,4] a) => (float[3,4] y, bool h) { o = Optional (a) y = OptionalGetElement (o) "
+            "h = OptionalHasElement (o) }",
             {"a": A},
             opset,
         )
         yield case(
             f"optional of a sequence, {opset}",
-            "g (float[3,4] a) => (seq(float) y, bool h) { s = SequenceConstruct (a, a) o = Optional (s) y = OptionalGetElement (o) h = OptionalHasElement (o) }",
+            "g (float[3,4] a) => (seq(float) y, bool h) { s = SequenceConstruct (a, a) o = Optional (s) "
+            "y = OptionalGetElement (o) h = OptionalHasElement (o) }",
             {"a": A},
             opset,
         )
@@ -242,7 +257,8 @@ def optionals():
     yield case("no input at all", "g (float[3,4] a) => (bool h) { h = OptionalHasElement () }", {"a": A}, 18)
     yield case(
         "sequence of nothing in an optional",
-        "g (float[3,4] a) => (bool h, int64 n) { s = SequenceEmpty () o = Optional (s) h = OptionalHasElement (o) t = OptionalGetElement (o) n = SequenceLength (t) }",
+        "g (float[3,4] a) => (bool h, int64 n) { s = SequenceEmpty () o = Optional (s) "
+        "h = OptionalHasElement (o) t = OptionalGetElement (o) n = SequenceLength (t) }",
         {"a": A},
         18,
     )
@@ -253,22 +269,29 @@ def branches():
         feeds = {"c": np.array(condition), "a": A, "b": B}
         yield case(
             f"if {condition}",
-            "g (bool c, float[3,4] a, float[3,4] b) => (float y) { y = If (c) <then_branch = t () => (float p) { p = Add (a, b) }, else_branch = e () => (float q) { q = Flatten <axis = 0> (a) }> }",
+            "g (bool c, float[3,4] a, float[3,4] b) => (float y) { "
+            "y = If (c) <then_branch = t () => (float p) { p = Add (a, b) }, "
+            "else_branch = e () => (float q) { q = Flatten <axis = 0> (a) }> }",
             feeds,
         )
         yield case(
             f"if of sequences {condition}",
-            "g (bool c, float[3,4] a, float[3,4] b) => (seq(float) y) { y = If (c) <then_branch = t () => (seq(float) p) { p = SequenceConstruct (a, b) }, else_branch = e () => (seq(float) q) { q = SequenceConstruct (b) }> }",
+            "g (bool c, float[3,4] a, float[3,4] b) => (seq(float) y) { "
+            "y = If (c) <then_branch = t () => (seq(float) p) { p = SequenceConstruct (a, b) }, "
+            "else_branch = e () => (seq(float) q) { q = SequenceConstruct (b) }> }",
             feeds,
         )
         yield case(
             f"if with a condition [1], {condition}",
-            "g (bool[1] c, float[3,4] a) => (float y) { y = If (c) <then_branch = t () => (float p) { p = Neg (a) }, else_branch = e () => (float q) { q = Abs (a) }> }",
+            "g (bool[1] c, float[3,4] a) => (float y) { y = If (c) <then_branch = t () => (float p) { p = Neg (a) }, "
+            "else_branch = e () => (float q) { q = Abs (a) }> }",
             {"c": np.array([condition]), "a": A},
         )
         yield case(
             f"if that gives what is outside, {condition}",
-            "g (bool c, float[3,4] a, float[3,4] b) => (float y) { y = If (c) <then_branch = t () => (float p) { p = Identity (a) }, else_branch = e () => (float q) { q = Identity (b) }> }",
+            "g (bool c, float[3,4] a, float[3,4] b) => (float y) { "
+            "y = If (c) <then_branch = t () => (float p) { p = Identity (a) }, "
+            "else_branch = e () => (float q) { q = Identity (b) }> }",
             feeds,
         )
 
@@ -276,7 +299,8 @@ def branches():
 def loops():
     def loop(operands, cond="Identity (c)", m="int64 m", k="bool k", c="bool"):
         return (
-            f"g ({m}, {k}, float[2] x) => (float[2] y, float[n,2] z) {{ y, z = Loop <body = b (int64 i, {c} c, float[2] v) => ({c} d, float[2] w, float[2] o) "
+            f"g ({m}, {k}, float[2] x) => (float[2] y, float[n,2] z) {{ "
+            f"y, z = Loop <body = b (int64 i, {c} c, float[2] v) => ({c} d, float[2] w, float[2] o) "
             f"{{ d = {cond} f = Cast <to = 1> (i) w = Add (v, f) o = Identity (w) }}> ({operands}) }}"
         )
 
@@ -298,18 +322,22 @@ def loops():
     for trips in (0, 2):
         yield case(
             f"loop of a sequence, {trips}",
-            "g (int64 m, float[3,4] a) => (seq(float) y) <bool go = {1}> { e = SequenceEmpty () y = Loop <body = b (int64 i, bool c, seq(float) s) => (bool d, seq(float) t) "
+            "g (int64 m, float[3,4] a) => (seq(float) y) <bool go = {1}> { e = SequenceEmpty () "
+            "y = Loop <body = b (int64 i, bool c, seq(float) s) => (bool d, seq(float) t) "
             "{ d = Identity (c) t = SequenceInsert (s, a) }> (m, go, e) }",
             {"m": np.array(trips), "a": A},
         )
         yield case(
             f"loop of scalars, {trips}",
-            "g (int64 m) => (int64[n] y) <bool go = {1}> { y = Loop <body = b (int64 i, bool c) => (bool d, int64 j) { d = Identity (c) j = Identity (i) }> (m, go) }",
+            "g (int64 m) => (int64[n] y) <bool go = {1}> { "
+            "y = Loop <body = b (int64 i, bool c) => (bool d, int64 j) "
+            "{ d = Identity (c) j = Identity (i) }> (m, go) }",
             {"m": np.array(trips)},
         )
         yield case(
             f"loop whose state grows, {trips}",
-            "g (int64 m, float[a,4] a) => (float[n,4] y) <bool go = {1}> { y = Loop <body = b (int64 i, bool c, float[k,4] s) => (bool d, float[l,4] t) "
+            "g (int64 m, float[a,4] a) => (float[n,4] y) <bool go = {1}> { "
+            "y = Loop <body = b (int64 i, bool c, float[k,4] s) => (bool d, float[l,4] t) "
             "{ d = Identity (c) t = Concat <axis = 0> (s, a) }> (m, go, a) }",
             {"m": np.array(trips), "a": A},
         )
@@ -324,14 +352,20 @@ def scans():
         x="float[3,4] x",
         z="float z",
     ):
-        return f"g ({state}, {x}) => (float y, {z}) {{ y, z = Scan <num_scan_inputs = 1, {attributes}, body = {body}> (s0, x) }}"
+        return (
+            f"g ({state}, {x}) => (float y, {z}) {{ y, z = Scan <num_scan_inputs = 1, {attributes}, "
+            f"body = {body}> (s0, x) }}"
+        )
 
     for in_axis in (0, 1, -1, -2):
         state = np.ones(A.shape[1 if in_axis in (0, -2) else 0], np.float32)
         for in_direction in (0, 1):
             for out_axis in (0, 1, -1, -2):
                 for out_direction in (0, 1):
-                    attributes = f"scan_input_axes = [{in_axis}], scan_input_directions = [{in_direction}], scan_output_axes = [{out_axis}], scan_output_directions = [{out_direction}]"
+                    attributes = (
+                        f"scan_input_axes = [{in_axis}], scan_input_directions = [{in_direction}], "
+                        f"scan_output_axes = [{out_axis}], scan_output_directions = [{out_direction}]"
+                    )
                     yield case(f"scan {attributes}", scan(attributes), {"s0": state, "x": A})
     yield case(
         "scan of nothing",
@@ -345,23 +379,29 @@ def scans():
     )
     yield case(
         "scan without states",
-        "g (float[3,4] x) => (float z) { z = Scan <num_scan_inputs = 1, body = m (float[4] e) => (float[4] o) { o = Neg (e) }> (x) }",
+        "g (float[3,4] x) => (float z) { z = Scan <num_scan_inputs = 1, "
+        "body = m (float[4] e) => (float[4] o) { o = Neg (e) }> (x) }",
         {"x": A},
     )
     yield case(
         "scan of two, each in its direction",
-        "g (float[3,4] x, float[4,3] w) => (float z) { z = Scan <num_scan_inputs = 2, scan_input_axes = [0, 1], scan_input_directions = [0, 1], body = m (float[4] e, float[4] f) => (float[4] o) { o = Sub (e, f) }> (x, w) }",
+        "g (float[3,4] x, float[4,3] w) => (float z) { z = Scan <num_scan_inputs = 2, "
+        "scan_input_axes = [0, 1], scan_input_directions = [0, 1], "
+        "body = m (float[4] e, float[4] f) => (float[4] o) { o = Sub (e, f) }> (x, w) }",
         {"x": A, "w": B.T.copy()},
     )
     yield case(
         "scan of two lengths",
-        "g (float[3,4] x, float[a,4] w) => (float z) { z = Scan <num_scan_inputs = 2, body = m (float[4] e, float[4] f) => (float[4] o) { o = Sub (e, f) }> (x, w) }",
+        "g (float[3,4] x, float[a,4] w) => (float z) { z = Scan <num_scan_inputs = 2, "
+        "body = m (float[4] e, float[4] f) => (float[4] o) { o = Sub (e, f) }> (x, w) }",
         {"x": A, "w": B[:2]},
     )
 
 
 DIFFERS = {
-    "split *scalar [237] <*, keepdims = 0>": "onnxruntime takes such parts for parts of 1 and fails; ONNX's text has the axis stay",
+    "split *scalar [237] <*, keepdims = 0>": (
+        "onnxruntime takes such parts for parts of 1 and fails; ONNX's text has the axis stay"
+    ),
     "scan of nothing": "onnxruntime cannot scan a dimension of 0",
 }
 

@@ -3,8 +3,9 @@
 
   side_by_side.py --run build/tools/amp-run --family sequences|attention|clip [--only TEXT] [--verbose]
 
-What onnxruntime computes, the executor has to compute: integers and shapes equal, floats to TOLERANCE of the largest. What onnxruntime refuses, the executor
-refuses with exit code 3, or computes where DIFFERS says why. A sentence in DIFFERS that does not hold any more is a failure, too.
+The executor has to compute what onnxruntime computes: integers and shapes are equal, floats agree to TOLERANCE of the
+largest. What onnxruntime refuses, the executor refuses with exit code 3, or computes where DIFFERS says why. A sentence
+in DIFFERS that does not hold any more is a failure, too.
 """
 
 import argparse
@@ -34,7 +35,7 @@ class Judge:
         return None
 
     def problem(self, name, model, feeds):
-        """A sentence, or None."""
+        """Returns a sentence, or None."""
         path = f"{self.folder}/model.onnx"
         with open(path, "wb") as file:
             file.write(model.SerializeToString(deterministic=True))
@@ -44,7 +45,10 @@ class Judge:
         except Exception as error:
             if found is None:
                 return None if message.startswith("exit 3") else f"onnxruntime refuses, here: {message}"
-            return f"onnxruntime refuses: {str(error).splitlines()[0][-160:]}; here: { {key: value.shape for key, value in found.items()} }"
+            return (
+                f"onnxruntime refuses: {str(error).splitlines()[0][-160:]}; here: "
+                f"{ {key: value.shape for key, value in found.items()} }"
+            )
         self.computed += 1
         if found is None:
             return f"onnxruntime computes, here: {message}"
@@ -84,7 +88,8 @@ def main():
     for pattern in stale:
         print(f"FAIL DIFFERS is stale: {pattern}")
     print(
-        f"{judge.passed} passed, of which onnxruntime computes {judge.computed}; {len(judge.failures) + len(stale)} failed"
+        f"{judge.passed} passed, of which onnxruntime computes {judge.computed}; "
+        f"{len(judge.failures) + len(stale)} failed"
     )
     return 1 if judge.failures or stale or not judge.computed else 0
 

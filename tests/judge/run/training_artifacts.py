@@ -1,7 +1,8 @@
-"""Training graphs as ONNX Runtime's artifacts lay them out, small and made by hand, with gradients by NumPy: for runtime_gradients.py.
+"""Training graphs as ONNX Runtime's artifacts lay them out, small and made by hand, for runtime_gradients.py.
 
-Weights and the buffers that gradients are added to are inputs; the gradient of the loss begins as the initializer `loss_grad`, 1; every weight's gradient goes
-into an InPlaceAccumulatorV2, whose second output, which the artifacts leave out, shows the sum here.
+NumPy computes their gradients. Weights and the buffers that gradients are added to are inputs. The gradient of the loss
+begins as the initializer `loss_grad`, 1. Every weight's gradient goes into an InPlaceAccumulatorV2. Its second output,
+which the artifacts leave out, shows the sum here.
 """
 
 import dataclasses
@@ -23,7 +24,7 @@ class Artifact:
     has_loss: bool = True
 
     def bad_feeds(self):
-        """With an input that is not finite."""
+        """Returns feeds with an input that is not finite."""
         bad = {name: value.copy() for name, value in self.feeds.items()}
         bad["x"].flat[0] = np.inf
         return bad
@@ -130,7 +131,7 @@ def mlp():
 
 
 def pool(x):
-    """Of windows 2 x 2: the largest, and what is 1 where it was."""
+    """Returns the largest element of each 2 x 2 window, and a mask of where it was."""
     n, c, height, width = x.shape
     windows = x.reshape(n, c, height // 2, 2, width // 2, 2)
     largest = windows.max(axis=(3, 5), keepdims=True)
@@ -182,7 +183,7 @@ def convolution():
 
 
 def language():
-    """A table, a norm, a Gelu as ONNX Runtime fuses it, and a scale by what was kept."""
+    """Makes a graph of a table, a norm, a Gelu as ONNX Runtime fuses it, and a scale by what was kept."""
     g = Graph()
     g.feeds = {
         "ids": np.array([[1, 4, 1], [0, 2, 2]]),

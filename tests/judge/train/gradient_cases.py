@@ -407,7 +407,8 @@ def indices(p):
     for transformation in ("asymmetric", "half_pixel"):
         yield Case(
             f"Resize nearest {transformation}",
-            f's = Constant <value_floats = [1.0, 1.0, 2.0, 1.5]> () y = Resize <mode = "nearest", coordinate_transformation_mode = "{transformation}"> (x, , s)',
+            "s = Constant <value_floats = [1.0, 1.0, 2.0, 1.5]> () "
+            f'y = Resize <mode = "nearest", coordinate_transformation_mode = "{transformation}"> (x, , s)',
             {"x": p.normal(1, 2, 3, 4)},
             opsets=(16, 18),
         )
@@ -501,14 +502,16 @@ def pools(p):
             for opset in (13, 19, 22):
                 yield Case(
                     f"AveragePool ceil_mode, count_include_pad {include}{pads}",
-                    f"y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1, count_include_pad = {include}{pads}> (x)",
+                    "y = AveragePool <kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1, "
+                    f"count_include_pad = {include}{pads}> (x)",
                     x,
                     opsets=(opset,),
                     symbolic=False,
                 )
         yield Case(
             f"AveragePool pads, count_include_pad {include}",
-            f"y = AveragePool <kernel_shape = [3, 2], strides = [2, 2], count_include_pad = {include}, pads = [1, 0, 1, 1]> (x)",
+            f"y = AveragePool <kernel_shape = [3, 2], strides = [2, 2], count_include_pad = {include}, "
+            "pads = [1, 0, 1, 1]> (x)",
             x,
         )
     yield Case(
@@ -626,7 +629,8 @@ def refusals(p):
     )
     yield Case(
         "control flow",
-        "c = Constant <value = bool {1}> () y = If (c) <then_branch = t () => (double[2] u) { u = Neg (x) }, else_branch = e () => (double[2] v) "
+        "c = Constant <value = bool {1}> () y = If (c) <then_branch = t () => (double[2] u) { u = Neg (x) }, "
+        "else_branch = e () => (double[2] v) "
         "{ v = Abs (x) }>",
         {"x": p.normal(2)},
         refused="no gradient goes through control flow",

@@ -3,16 +3,18 @@
 
   gradient_models.py --program build/tests/differentiate_models [--seed S]
 
-A multi-layer perceptron, a convolutional net with BatchNormalization that trains, a Transformer block (LayerNormalization, attention, GELU) and a classifier of
-texts (Gather) in float32. For each:
-  slope     along the gradient and along random directions, central differences of the loss agree with it (1 %, 3 %)
-  frozen    with only the last weights trained fewer nodes are added than with all, and none that reads the weights before them
+The models are a multi-layer perceptron, a convolutional net with BatchNormalization that trains, a Transformer block
+(LayerNormalization, attention, GELU) and a classifier of texts (Gather), in float32. For each:
+  slope     central differences of the loss agree with the gradient along the gradient (1 %) and along random directions
+            (3 %)
+  frozen    with only the last weights trained fewer nodes are added than with all, and none that reads the weights
+            before them
 Losses, against NumPy in float64:
   value     sparse and one-hot labels, classes along any axis, mean squared error
   labels    outside [0, C): the loss is NaN, and so is some gradient
   masked    logits of -infinity at classes that no label names: loss and gradients are finite
   nothing   a batch of no sample has loss 0 and gradients 0
-and a Dropout that trains gives gradients to what it kept, whether it had an output of the mask or not.
+A Dropout that trains gives gradients to what it kept, whether it had an output of the mask or not.
 """
 
 import argparse
@@ -57,7 +59,9 @@ def convolutional(numbers):
       a = Conv <pads = [1, 1, 1, 1]> (x, k1, c1)
       b, rm, rv = BatchNormalization <training_mode = 1> (a, s, t, m, v)
       c = Tanh (b)  d = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (c)
-      e = Conv <strides = [2, 2], group = 2> (d, k2)  e2 = ConvTranspose <strides = [2, 2], group = 3> (e, k3)  f = Sigmoid (e2)  g1 = GlobalAveragePool (f)  h = Flatten (g1)  y = Gemm <transB = 1> (h, w, b2) }"""
+      e = Conv <strides = [2, 2], group = 2> (d, k2)  \
+e2 = ConvTranspose <strides = [2, 2], group = 3> (e, k3)  f = Sigmoid (e2)  \
+g1 = GlobalAveragePool (f)  h = Flatten (g1)  y = Gemm <transB = 1> (h, w, b2) }"""
     weights = {
         "k1": (6, 3, 3, 3),
         "c1": (6,),
@@ -87,11 +91,14 @@ def transformer(numbers):
       k0 = MatMul (n1, wk)  k1 = Reshape (k0, heads)  k = Transpose <perm = [0, 2, 3, 1]> (k1)
       v0 = MatMul (n1, wv)  v1 = Reshape (v0, heads)  v = Transpose <perm = [0, 2, 1, 3]> (v1)
       scores = MatMul (q, k)  two = Constant <value = float {2.0}> ()  scaled = Div (scores, two)  p = Softmax (scaled)
-      o0 = MatMul (p, v)  o1 = Transpose <perm = [0, 2, 1, 3]> (o0)  flat = Constant <value = int64[3] {0, 0, -1}> ()  o = Reshape (o1, flat)
+      o0 = MatMul (p, v)  o1 = Transpose <perm = [0, 2, 1, 3]> (o0)  \
+flat = Constant <value = int64[3] {0, 0, -1}> ()  o = Reshape (o1, flat)
       o2 = MatMul (o, wo)  r = Add (x, o2)
       n2 = LayerNormalization (r, s2, t2)  f0 = MatMul (n2, wf)  f1 = Add (f0, bf)
-      root = Constant <value = float {1.41421356}> ()  f2 = Div (f1, root)  f3 = Erf (f2)  one = Constant <value = float {1.0}> ()  f4 = Add (f3, one)
-      f5 = Mul (f1, f4)  half = Constant <value = float {0.5}> ()  f6 = Mul (f5, half)  f7 = MatMul (f6, wg)  r2 = Add (r, f7)  y = MatMul (r2, wy) }"""
+      root = Constant <value = float {1.41421356}> ()  f2 = Div (f1, root)  \
+f3 = Erf (f2)  one = Constant <value = float {1.0}> ()  f4 = Add (f3, one)
+      f5 = Mul (f1, f4)  half = Constant <value = float {0.5}> ()  f6 = Mul (f5, half)  \
+f7 = MatMul (f6, wg)  r2 = Add (r, f7)  y = MatMul (r2, wy) }"""
     weights = {
         "s1": (8,),
         "t1": (8,),
@@ -127,7 +134,7 @@ def texts(numbers):
 
 
 class Trained:
-    """What the program made of a model, as a function from weights and inputs to loss and gradients."""
+    """A model as the program differentiated it: a function from weights and inputs to loss and gradients."""
 
     def __init__(self, program, model, of, attach):
         self.answer, made = program.differentiate(model, attach=attach, of=of, inline=True)
@@ -194,7 +201,8 @@ def log_softmax(z, axis):
 def loss_model(dims, tail="y = Identity (z)"):
     shape = ", ".join(["N", *map(str, dims)])
     return parser.parse_model(
-        f'<ir_version: 8, opset_import: ["" : 17]> g (float[{shape}] x) => (float[{shape}] y) {{ z = Mul (x, w) {tail} }}'
+        f'<ir_version: 8, opset_import: ["" : 17]> g (float[{shape}] x) => (float[{shape}] y) {{ '
+        f"z = Mul (x, w) {tail} }}"
     )
 
 
@@ -277,7 +285,10 @@ def hard_label_complaints(program, numbers):
 
 
 def dropout_complaints(program, numbers):
-    """The result is the operand times what the gradient says: 0 where it was dropped, 1 / (1 - ratio) elsewhere."""
+    """Checks that the result of a Dropout is the operand times what the gradient says.
+
+    The gradient is 0 where the operand was dropped, 1 / (1 - ratio) elsewhere.
+    """
     for outputs in ("y", "y, mask"):
         model = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]> g (float[40, 5] x) => (float loss) {{
           r = Constant <value = float {{0.25}}> ()  t = Constant <value = bool {{1}}> ()

@@ -3,13 +3,15 @@
 
   gradients.py --program build/tests/differentiate_models [--only TEXT] [--seed S]
 
-A case is a few nodes with inputs x, w ... and results y ...; the loss is the sum of all results times random numbers. Each case runs at several opsets,
-with known and with symbolic dimensions. For each:
+A case is a few nodes with inputs x, w ... and results y ...; the loss is the sum of all results times random numbers.
+Each case runs at several opsets, with known and with symbolic dimensions. For each:
   legal     the checker passes the result with full check and strict inference, functions inlined or not
-  slope     along random directions, and for single elements, (loss(x + h) - loss(x - h)) / 2h is the gradient's product with the direction
+  slope     along random directions, and for single elements, (loss(x + h) - loss(x - h)) / 2h is the gradient's product
+            with the direction
   finite    where the case says so, at the points that it names: no NaN where the derivative is finite
   refused   where the case says so: the error names what it is expected to
-and the gradient has the type and shape of what it is of. The evaluator is ONNX's own; where that is wrong (in_runtime), onnxruntime's kernels for float64.
+A gradient has the type and shape of the value that it is of. The evaluator is ONNX's own. Where that is wrong
+(in_runtime), it is onnxruntime with its kernels for float64.
 """
 
 import argparse
@@ -85,7 +87,7 @@ def parse(text, case):
 
 
 def loss_model(case, opset, symbolic, weights):
-    """The case's nodes and the sum of its results times `weights`, which are initializers."""
+    """Makes a model of the case's nodes and the sum of its results times `weights`, which are initializers."""
     nodes, terms = "", []
     for output in case.outputs:
         nodes += f" m_{output} = Mul ({output}, r_{output}) s_{output} = ReduceSum <keepdims = 0> (m_{output}) "
@@ -103,7 +105,7 @@ def fed(case):
 
 
 def with_graph_inputs(model, case):
-    """Constants become inputs too, so that they can be moved."""
+    """Makes inputs of constants, so that they can be moved."""
     names = {i.name for i in model.graph.input}
     for tensor in model.graph.initializer:
         if tensor.name in case.of and tensor.name not in names:
@@ -117,7 +119,7 @@ def check_legal(model):
 
 
 def slope_error(evaluate, inputs, of, gradient, numbers, step):
-    """The worst relative error over a few directions."""
+    """Returns the worst relative error over a few directions."""
     x, worst = inputs[of], 0.0
     directions = [numbers.standard_normal(x.shape) for _ in range(2)]
     for _ in range(min(4, x.size)):
@@ -136,7 +138,7 @@ def slope_error(evaluate, inputs, of, gradient, numbers, step):
 
 
 def judge(program, case, opset, symbolic, numbers):
-    """What is wrong, as text; "" if all is well."""
+    """Returns what is wrong, as text; "" if all is well."""
     if case.refused:
         weights = [np.ones(1)] * len(case.outputs)
     else:

@@ -25,7 +25,10 @@ def initial_states(model):
 
 
 def forget_states(model):
-    """Of a model whose states have other names now. It remains a step, whose functions have kernels."""
+    """Takes the list of states from a model whose states have other names now.
+
+    The model remains a step, whose functions have kernels.
+    """
     del model.metadata_props[:]
     model.metadata_props.add(key="amp.state", value="[]")
 
@@ -89,7 +92,7 @@ class Unrolled:
                 copied.name = f"{info.name}@{step}"
 
     def run(self, program, folder, feeds):
-        """Per step its outputs by name. Raises for a program that fails."""
+        """Returns for each step its outputs by name. Raises an error for a program that fails."""
         folder = pathlib.Path(folder)
         path, inputs, outputs = folder / "unrolled.onnx", folder / "inputs.npz", folder / "outputs.npz"
         onnx.save(self.model, path)

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
-"""Judges step graphs that amp-rewrite --train makes, run in onnxruntime (functions inlined) and in this project's executor.
+"""Judges step graphs that amp-rewrite --train makes.
 
 training.py --tool build/tests/rewrite_batch --run build/tools/amp-run [--only PART]
 
-scale       the loss scale's reference sequences, and all 4^8 sequences over {finite, inf, -inf, NaN} x intervals 1 to 3, against a model of twenty lines
+The steps run in onnxruntime (functions inlined) and in this project's executor. The parts are:
+
+scale       the loss scale's reference sequences, and all 4^8 sequences over {finite, inf, -inf, NaN} x intervals 1 to
+            3, against a model of twenty lines
 finite      the finite check sees inf, -inf and NaN anywhere, and no overflow of a sum
-optimizers  every optimizer against NumPy in float64, with clipping, accumulation, and steps that are skipped: those change no bit
+optimizers  every optimizer against NumPy in float64, with clipping, accumulation, and steps that are skipped, which
+            change no bit
 fixed       a fixed scale changes nothing that a power of two could; none inserts nothing
 running     running statistics of a BatchNormalization, and those of a skipped step
 images      convolutions with running statistics, and a head on a frozen backbone
 wrapped     a loss scale for training graphs that are there: the same update, and none where a gradient is not finite
-network     a classifier in float32, float16 and bfloat16: ten steps give the same weights here and there, and the loss falls
+network     a classifier in float32, float16 and bfloat16: ten steps give the same weights here and there, and the loss
+            falls
 """
 
 import argparse
@@ -32,7 +37,7 @@ KINDS = {"T": np.float32(1), "+": INF, "-": -INF, "N": NAN, "F": INF}
 
 
 class LossScale:
-    """What a dynamic loss scale does, in float32."""
+    """A model of a dynamic loss scale, in float32."""
 
     def __init__(self, initial=32768, interval=2000, growth=2, backoff=None, floor=1, cap=2.0**24):
         self.scale, self.good_steps, self.interval = np.float32(initial), 0, interval
@@ -50,7 +55,7 @@ class LossScale:
         return self.scale
 
 
-# initial, interval, growth, cap, what the gradients are, the scale after each step
+# The initial scale, interval, growth and cap; the gradients of each step by KINDS; the scale after each step.
 SEQUENCES = [
     (1, 2, 2, None, "TTTTTT", [1, 2, 2, 4, 4, 8]),
     (256, 2, 2, 1024, "TTTTTT", [256, 512, 512, 1024, 1024, 1024]),
@@ -73,7 +78,10 @@ def model_of(nodes, inputs, outputs, weights, opset=17):
 
 
 def linear_model(shapes):
-    """loss = the sum over all of weights * x: the gradient of a weight is the input of its name, whatever the weights are."""
+    """Makes a model whose loss is the sum over all of weights * x.
+
+    The gradient of a weight is the input of its name, whatever the weights are.
+    """
     numbers, nodes, weights = np.random.default_rng(7), [], {}
     for name, shape in shapes.items():
         weights[name] = numbers.standard_normal(shape)
@@ -559,7 +567,10 @@ class Judge:
             self.expect(max(losses) - min(losses) < 0.1 * max(losses) + 0.02, f"{optimizer}: losses by type {losses}")
 
     def images(self):
-        """Convolutions with running statistics, in all three types; and a new head on a frozen backbone, which gets no backward nodes."""
+        """Trains convolutions with running statistics, in all three types, and a new head on a frozen backbone.
+
+        The backbone gets no backward nodes.
+        """
         numbers = np.random.default_rng(12)
         labels = numbers.integers(0, 4, 32)
         pictures = numbers.standard_normal((32, 2, 10, 10)).astype(np.float32) + labels[:, None, None, None].astype(

@@ -45,7 +45,7 @@ std::string Decision(const OpLists& lists, absl::string_view op, const Facts& fa
 
 std::string ErrorOf(absl::string_view text) { return std::string(ParseOpListFile("x.list", text).status().message()); }
 
-// What a file with one row says.
+// Returns the row of a file that has only one.
 OpRow OnlyRow(absl::string_view text) {
   const absl::StatusOr<OpListFile> file = ParseOpListFile("x.list", text);
   INFO(file.status());

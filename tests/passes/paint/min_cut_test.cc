@@ -13,7 +13,7 @@ struct Arc {
   int64_t capacity;
 };
 
-// By all assignments: what the cheapest costs, and the nodes that are on the source's side in every one of the cheapest.
+// The least cost of all assignments, and the nodes that are on the source's side in every assignment of that cost.
 struct BruteForce {
   int64_t cost = 0;
   size_t smallest_side = 0;  // as bits

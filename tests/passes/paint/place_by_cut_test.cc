@@ -56,7 +56,7 @@ std::string RandomModel(std::mt19937& random) {
                       "}> {\n", absl::StrJoin(nodes, "\n"), "\n}");
 }
 
-// What an assignment costs, as the head of place_by_cut.h has it, in sixteenths of a byte.
+// Returns the cost of an assignment, as the head of place_by_cut.h defines it, in sixteenths of a byte.
 int64_t CostOf(const Model& model, const VertexGraph& graph, const Sides& sides, const IdVector<VertexId, bool>& low) {
   int64_t cost = 0;
   const auto price = [&](VertexId v, int64_t elements) {

@@ -1,4 +1,4 @@
-// What a run says on stderr besides errors: advice and warnings about the result.
+// Messages of a run on stderr besides errors: advice and warnings about the result.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"

@@ -1,4 +1,4 @@
-// What a run of amp-rewrite says: the JSON report, the table, the diff and the summary line.
+// The output of a run of amp-rewrite: the JSON report, the table, the diff and the summary line.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -88,7 +88,7 @@ TEST_CASE("rules by name do not mean nodes that the rewrite makes itself") {
   CHECK(report["warnings"].size() == 1);  // the pattern matches no node
 }
 
-// What the report of a run says of the model that it wrote, and what that model's hash is.
+// Runs amp-rewrite. Returns the hash of the written model that its report states, and the hash that the model has.
 std::pair<Json, std::string> SaidAndFound(const ToolFolder& folder, std::vector<std::string> flags) {
   flags.insert(flags.end(), {"--report", folder.folder.File("r.json")});
   REQUIRE(folder.RunTool(flags).exit_code == 0);

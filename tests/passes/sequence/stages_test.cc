@@ -15,7 +15,7 @@ namespace {
 
 struct Run : ToolRun {
   using ToolRun::ToolRun;
-  // What was printed before the summary.
+  // Returns the output ahead of the summary.
   std::string Shown() const { return output.out.substr(0, output.out.rfind("Converted ")); }
 };
 
@@ -149,8 +149,8 @@ constexpr absl::string_view kWithCall = R"(<ir_version: 8, opset_import: ["" : 1
   <domain: "f", opset_import: ["" : 17]>
   idle (x) => (y) { y = Neg (x) })";
 
-// What printing after the stage would say of the file. The record of the rewrite, which is no part of the graph, is
-// written last.
+// Returns what --print-after would print for the model of a file. The record of the rewrite is left out after stage
+// `weights`: it is no part of the graph, and is written last.
 std::string TextAfter(absl::string_view stage, onnx::ModelProto model) {
   if (stage == "weights") model.clear_metadata_props();
   return absl::StrCat("---- after ", stage, "\n", *PrintOnnxText(model));

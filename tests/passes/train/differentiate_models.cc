@@ -3,9 +3,10 @@
 // Reads one JSON object per line of standard input:
 //   {"model": FILE, "loss": NAME, "of": [NAME...], "output": FILE}         the loss is a value of the model
 //   {"model": FILE, "attach": {"kind": "softmax-cross-entropy", "labels": "sparse", "logits": ""}, "of": [...], ...}
-// and answers one line each: {"gradients": [NAME...], "loss": NAME, "nodes": N} or {"error": "..."}. "of" empty: what is
-// trained by default. The output is the model with the input `seed`, a scalar of default 1, and loss and gradients as
-// further outputs; "nodes" counts what was added. Functions of domain ai.amp stay calls, unless "inline" is true.
+// Answers each with one line: {"gradients": [NAME...], "loss": NAME, "nodes": N} or {"error": "..."}. An empty "of"
+// means the weights that are trained by default. The output is the model with the input `seed`, a scalar of default 1,
+// and loss and gradients as further outputs. "nodes" is the number of nodes that were added. Functions of domain ai.amp
+// stay calls, unless "inline" is true.
 #include <fstream>
 #include <iostream>
 #include <string>

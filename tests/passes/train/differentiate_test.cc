@@ -1,4 +1,4 @@
-// What Gradients adds, and what it says where it cannot. The numbers are tests/judge/train/gradients.py's.
+// The nodes that Gradients adds, and its errors where it cannot. tests/judge/train/gradients.py checks the numbers.
 #include "passes/train/differentiate.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a file says about tensors, nodes and values beside data and types survives a rewrite, and taking it back.
+// Descriptions of tensors, nodes and values (doc strings, metadata) survive a rewrite, and taking it back.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +16,7 @@ void Describe(Message& message, const std::string& what) {
   entry->set_value(what);
 }
 
-// What a described message says, "" for nothing.
+// Returns the description of a message, or "" where it has none.
 template <typename Message>
 std::string Said(const Message& message) {
   std::string text = message.doc_string();

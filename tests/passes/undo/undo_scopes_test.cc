@@ -1,4 +1,4 @@
-// What the record of a rewrite tells apart: scopes, and the user's own casts.
+// The record of a rewrite tells scopes apart, and the user's own casts from those of the rewrite.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/passes/undo/undo_folder.h"
@@ -111,7 +111,7 @@ TEST_CASE("the type of an Optional comes back") {
                  {{"--level", "unsafe-force-all"}});
 }
 
-// What the call gives has no known type: declarations tell the types behind it.
+// The result of the call has no known type, so that only declarations tell the types behind it.
 TEST_CASE("declared types behind a call of a function come back, in bodies and in the main graph") {
   constexpr absl::string_view kFunction = R"(
     <domain: "local", opset_import: ["" : 17]>

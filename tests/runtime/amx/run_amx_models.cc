@@ -1,9 +1,10 @@
-// Runs small bfloat16 models whose products and convolutions AMX computes, and compares them with the reference kernels.
+// Runs small bfloat16 models whose products and convolutions AMX computes, and compares the results with those of the
+// reference kernels.
 //
-//   run_amx_models        a line for each node, as amp-run --explain prints them, and under the emulator the number of
-//                         tile multiplies of each model; fails where a product or convolution has no AMX kernel, no tile
-//                         is multiplied, or a result is off
-//   run_amx_models --without-onednn   the same without its kernels, so that all of them fail
+//   run_amx_models        prints a line for each node, as amp-run --explain does, and under the emulator the number of
+//                         tile multiplies of each model; fails where a product or convolution has no AMX kernel, no
+//                         tile is multiplied, or a result is off
+//   run_amx_models --without-onednn   runs without oneDNN's kernels, so that all models fail
 #include <dlfcn.h>
 
 #include <cmath>
@@ -70,8 +71,8 @@ double ErrorOf(const Tensor& found, const Tensor& expected) {
   return std::sqrt(error / size);
 }
 
-// "MatMul-13 by loops avx512": a product or convolution that AMX does not compute, or another node of oneDNN's; empty if
-// there is none.
+// Returns the first product, convolution or other node of oneDNN's that AMX does not compute, as
+// "MatMul-13 by loops avx512", or "" if there is none.
 std::string NodeWithoutAmx(const Model& model, const std::vector<Instruction>& instructions) {
   for (const Instruction& instruction : instructions) {
     const std::string kernel = KernelText(instruction);
@@ -94,7 +95,8 @@ std::string NodeWithoutAmx(const Session& session) {
   return "";
 }
 
-// What the emulator has counted so far; nothing where the processor multiplies the tiles.
+// Returns the number of tile multiplies that the emulator has counted so far, or nothing where the processor multiplies
+// the tiles.
 std::optional<int64_t> TileMultiplies() {
   using Function = int64_t (*)();
   static const auto count = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, "AmxEmulatorTileMultiplies"));

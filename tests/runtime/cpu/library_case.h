@@ -28,7 +28,7 @@ struct LibraryCase {
   DType gives = DType::kUndefined;  // the outputs' type, where that is not the inputs'
 };
 
-// Of those that are given: not constant, or with `overrides` overridable.
+// Returns values for the inputs that are not constant. Overridable ones get values only with `overrides`.
 NamedDatums RandomInputs(const LibraryCase& each, DType dtype, bool overrides = false);
 
 class TwoSessions {
@@ -46,7 +46,8 @@ class TwoSessions {
 
 // Two runs of all that there is to run: the family, or what differs.
 std::string Family(const LibraryCase& each, DType dtype = DType::kFloat32);
-// The same for each type: "onednn" if that is what it is everywhere.
+// Runs the case in each float type. Returns "onednn" if that family ran in all of them, else the first other answer of
+// Family, behind its type.
 std::string Families(const LibraryCase& each);
 
 }  // namespace amp

@@ -35,7 +35,7 @@ DType WidenedType() {
   return library != nullptr && library->ComputesIn(DType::kFloat16) ? DType::kBfloat16 : DType::kFloat16;
 }
 
-// What a run takes at most, in units of float32 copies of `elements`.
+// Returns the largest memory of a run, in units of float32 copies of `elements`.
 double FloatCopies(const LibraryCase& each, int64_t elements) {
   const TwoSessions sessions(each, WidenedType());
   const NamedDatums inputs = RandomInputs(each, WidenedType());

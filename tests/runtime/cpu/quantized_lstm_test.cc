@@ -62,7 +62,7 @@ std::string Family(const LstmCase& each) {
   return difference.empty() ? kernel.substr(0, kernel.find(' ')) : difference;
 }
 
-// What runs where the processor has exact dot products of 8 bits.
+// Returns the family that should run: oneDNN's where the processor has exact dot products of 8 bits.
 std::string Expected() {
   const onednn::Library* library = onednn::OpenLibrary().library;
   return library != nullptr && library->ComputesIn(DType::kInt8) ? "onednn" : "reference";

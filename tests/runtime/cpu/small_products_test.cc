@@ -16,7 +16,7 @@ constexpr int kThreads = 3;
 
 std::ptrdiff_t NumThreads() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); }
 
-// Those of a team end some time after the thread that it worked for.
+// Waits until there are at most `count` threads. A team's threads end some time after the thread that it worked for.
 void AwaitThreads(std::ptrdiff_t count) {
   constexpr int kMostWaits = 10'000;
   for (int i = 0; i < kMostWaits && NumThreads() > count; ++i)
@@ -68,7 +68,7 @@ std::ptrdiff_t ThreadsOfMatMul(int64_t m, int64_t k, int64_t n) {
   });
 }
 
-// Of 3 x 3 with as many channels in as out.
+// Returns how many threads a convolution of 3 x 3 wakes, with as many channels in as out.
 std::ptrdiff_t ThreadsOfConvolution(int64_t channels, int64_t size) {
   const auto elements = static_cast<size_t>(channels * (size * size + 9 * 2 * channels) * 16);
   return ThreadsWokenBy(elements, [&](const auto& library, std::string* why_not) {

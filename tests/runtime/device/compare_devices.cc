@@ -1,14 +1,19 @@
-// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
-// those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
+// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs
+// are those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
 //   compare_devices [--device double|cuda] [--type T | --tolerance X] [--fused] [--all] [--explain] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
-// --type: float32, float16 or bfloat16, which the models' values have: the tolerance is that of model_bounds.h. // --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
-// which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
-// device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
-// arithmetic with shapes. Exit code 1 where an output is off by more than the tolerance, or a model runs in one place
-// alone; 2 where it runs in neither, or in nothing at all.
+// Device `double` is the test double, which computes as the kernels of a device do.
+//
+//   --type      the type of the models' values, float32, float16 or bfloat16; model_bounds.h has the tolerance for it
+//   --fused     lets the device compute nodes together, as it does for users; the processor never does
+//   --all       also runs convolutions on the double, which would take it minutes; device_kernels_test and
+//               conformance_on_double test those anyway
+//   --explain   prints which operators the processor ran, and why, but for arithmetic with shapes
+//
+// Exit code 1 where an output is off by more than the tolerance, or a model runs in one place alone; 2 where no model
+// runs in both places.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>

@@ -40,8 +40,8 @@ TEST_CASE("device: convolutions of one to three axes, in groups, with strides, d
   }
 }
 
-// cuDNN has no engine that adds a bias to a transposed convolution, nor one that gives float32 from 16 bits: the bias is
-// added to what has been rounded.
+// Returns the bound for transposed convolutions with a bias. cuDNN has no engine that adds a bias to one, nor one that
+// gives float32 from 16 bits, so that the bias is added to results that have been rounded.
 double RoundingAheadOfBias(DType dtype) {
   constexpr double kLargest = 8;  // of what is rounded
   return dtype == DType::kFloat16 ? kLargest * 0x1p-11 : dtype == DType::kBfloat16 ? kLargest * 0x1p-8 : 1e-4;

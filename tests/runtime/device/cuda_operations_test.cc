@@ -228,7 +228,7 @@ TEST_CASE("what an old cuDNN is not asked for has a reason") {
 }
 
 TEST_CASE("attention whose operands are parts of larger tensors is for a newer cuDNN than that of whole ones") {
-  // Of 2 x 3 heads of 8 columns, 5 rows: as they are written, transposed, and beside each other in one tensor.
+  // Steps of 2 x 3 heads of 5 rows and 8 columns: in row-major order, transposed, and beside each other in one tensor.
   const device::HeadSteps apart = {{3 * 5 * 8, 5 * 8, 8, 1}}, transposed = {{5 * 3 * 8, 8, 3 * 8, 1}},
                           beside = {{5 * 3 * 3 * 8, 8, 3 * 3 * 8, 1}};
   device::LibraryAttention attention = {};

@@ -1,5 +1,5 @@
-// runtime/cuda/products.cc with a cuBLASLt of our own, which has the algorithms that a test gives it: which of them may be
-// chosen, what is said of it, and what is missing.
+// runtime/cuda/products.cc with a cuBLASLt of our own, which has the algorithms that a test gives it: which of them may
+// be chosen, what is said of it, and what is missing.
 #include <algorithm>
 #include <cstring>
 
@@ -26,7 +26,7 @@ struct FakeLibrary {
   cublasStatus_t creates = CUBLAS_STATUS_SUCCESS, multiplies = CUBLAS_STATUS_SUCCESS;
   std::vector<uint64_t> algorithms = {};  // their flags, the best first; an algorithm's number is its place
   size_t workspace_bytes = 0;             // of what it checks
-  // What it was asked for last.
+  // The last request to the library.
   uint64_t mask = 0;
   cublasComputeType_t compute = CUBLAS_COMPUTE_16F;
   int products = 0;

@@ -1,8 +1,8 @@
-// Which engines of cuDNN would compute real models' convolutions and attention, on GPUs that are described, not there: in
-// 16 bits they have Tensor Cores, in float32 they have none unless TF32 is allowed.
+// Checks which engines of cuDNN would compute real models' convolutions and attention, on GPUs that are described, not
+// there. In 16 bits the engines use Tensor Cores; in float32 they use none unless TF32 is allowed.
 //
-// Plans are those that libamp_cuda.so makes. Exit code 77, and a line that says so, where there is no cuDNN. With --why-not
-// it prints why nothing, or no attention, can be planned; with --why-no-handle why cuDNN does not start.
+// Plans are those that libamp_cuda.so makes. Where there is no cuDNN, the program says so in one line, exit code 77.
+// With --why-not it prints why nothing, or no attention, can be planned; with --why-no-handle why cuDNN does not start.
 #include "runtime/cuda/cudnn_plans.h"
 
 #include <cstdio>
@@ -53,7 +53,7 @@ std::string JsonOf(const Gpu& gpu) {
 
 // ---- what is planned ------------------------------------------------------------------------------------------------
 
-// What is behind a convolution of ResNet-50.
+// The operators behind a convolution of ResNet-50.
 enum class Behind { kNothing, kRelu, kResidualAndRelu };
 
 struct Layer {
@@ -133,7 +133,8 @@ struct Special {
   LibraryConvolution convolution;
 };
 
-// What ResNet-50 does not have: other numbers of axes, groups, transposed ones, other things behind them.
+// Returns convolutions that ResNet-50 does not have: with other numbers of axes, with groups, transposed, or with other
+// operators behind them.
 std::vector<Special> Specials(Storage storage) {
   const device::PoolAxis one = {
       .input = 1, .output = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0};
@@ -163,7 +164,8 @@ std::vector<Special> Specials(Storage storage) {
   return specials;
 }
 
-// Of BERT: heads lie beside each other in a row, and a mask for each sentence is added to the scores.
+// Returns an attention of BERT. Its heads lie beside each other in a row, and a mask for each sentence is added to the
+// scores.
 LibraryAttention AttentionOf(int64_t batch, int64_t heads, int64_t length, Storage storage) {
   constexpr int64_t kSize = 64;
   const device::HeadSteps steps = {{length * heads * kSize, kSize, heads * kSize, 1}};
@@ -268,7 +270,7 @@ void CheckSpecials(const Gpu& gpu, Tally& tally) {
   }
 }
 
-// What BERT does not have: heads that share keys, heads apart, one query at a time.
+// Plans attention that BERT does not have: heads that share keys, heads apart, one query at a time.
 void CheckSpecialAttention(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   const LibraryAttention plain = AttentionOf(4, 8, 256, Storage::kFloat16);
@@ -307,7 +309,8 @@ void CheckAttention(const Gpu& gpu, Tally& tally) {
   }
 }
 
-// Several engines for one convolution, as they are timed on a GPU: each may be taken, and is found again by its name alone.
+// Plans several engines for one convolution, as they are timed on a GPU. Each may be taken, and its name alone finds it
+// again.
 void CheckCandidates(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   for (const Storage storage : {Storage::kFloat16, Storage::kFloat32}) {

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Runs all real models on a device and on the processor, as they are and rewritten to both 16-bit types: their outputs must
-agree within the bounds of model_bounds.h, and runs end in both places or in neither.
+"""Runs all real models on a device and on the processor, and compares their outputs.
 
-    tests/runtime/device/device_models.py --program build/tests/compare_devices --tool build/tools/amp-rewrite [--device cuda]
+    tests/runtime/device/device_models.py --program build/tests/compare_devices --tool build/tools/amp-rewrite
+        [--device cuda]
 
-Without --device by the test double, which computes as the kernels of a device do. The models are looked for in
-$AMP_SHARED or beside the repository; absent folder: exit 77 (skipped).
+The models run as they are and rewritten to both 16-bit types. Their outputs must agree within the bounds of
+model_bounds.h, and runs end in both places or in neither. Without --device the test double runs them, which computes as
+the kernels of a device do. The models are looked for in $AMP_SHARED or beside the repository. Without their folder the
+exit code is 77 (skipped).
 """
 
 import argparse
@@ -17,7 +19,7 @@ import tempfile
 
 
 def rewritten(tool, models, dtype, folder):
-    """The models in the low type, those that can be; their reference inputs beside them."""
+    """Yields the models in the low type that can be rewritten; puts their reference inputs beside them."""
     (folder / "refs").symlink_to(models[0].parent / "refs")
     for model in models:
         out = folder / model.name

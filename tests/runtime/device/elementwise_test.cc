@@ -65,7 +65,7 @@ TEST_CASE("device: trigonometry and its kin") {
   CHECK(RunOnDevice({.node = "y = Swish<alpha = 0.5>(a)", .inputs = {x}, .opset = 24}) == "");
 }
 
-// Of products with what is next to nothing, the sign and the digits.
+// Far below zero Gelu is a product with a factor next to nothing, which has to keep its sign and its digits.
 TEST_CASE("device: Gelu keeps its digits where it is small") {
   constexpr int64_t kCount = 4001;
   Tensor x = *Tensor::Create(DType::kFloat32, {kCount});

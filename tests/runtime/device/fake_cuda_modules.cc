@@ -1,5 +1,5 @@
-// Stands in for libcuda.so.1 where cuDNN makes kernels while it plans, so that it does on a machine without a driver: what
-// it made is taken, not loaded, and most succeeds. Nothing can be run with it.
+// Stands in for libcuda.so.1, so that cuDNN can plan on a machine without a driver, where planning makes kernels. Their
+// code is accepted, not loaded, and most calls succeed. Nothing can be run with it.
 #include <cstddef>
 
 namespace {

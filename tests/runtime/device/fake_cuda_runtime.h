@@ -1,5 +1,5 @@
-// Stands in for CUDA's runtime where files of runtime/cuda are tested by themselves: memory is the processor's, the device
-// an H200, and the test says how much memory is left. Programs with it are not linked with CUDA's own.
+// Stands in for CUDA's runtime where files of runtime/cuda are tested by themselves. Memory is the processor's, the
+// device is an H200, and the test says how much memory is left. Programs with it are not linked with CUDA's own one.
 #ifndef AMP_TESTS_RUNTIME_DEVICE_FAKE_CUDA_RUNTIME_H_
 #define AMP_TESTS_RUNTIME_DEVICE_FAKE_CUDA_RUNTIME_H_
 

@@ -1,5 +1,5 @@
-// Stands in for libcudnn.so.9 of another version, FAKE_CUDNN, which starts with the status FAKE_CUDNN_CREATE: what is said
-// where cuDNN is too old, or does not start.
+// Stands in for libcudnn.so.9 of another version, FAKE_CUDNN, which starts with the status FAKE_CUDNN_CREATE. Tests use
+// it to see what is said where cuDNN is too old, or does not start.
 #include <cstddef>
 #include <cstdlib>
 

@@ -42,7 +42,7 @@ constexpr int kFailedLaunch = 700, kNoRecording = 900, kNotWhileRecording = 901,
 constexpr size_t kMaxKey = 64;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
 
-// What is written down, to be done later: of what it was asked with, copies.
+// The work of a recording, to be done at its replay. Arguments are copied into it.
 using Recorded = std::vector<std::function<int()>>;
 
 // A copy from or to pinned memory, that the device has not come to yet.

@@ -14,7 +14,7 @@
 
 namespace amp {
 
-// What it has, and when it fails.
+// The parts that the test double of a device has, and the points at which it fails.
 struct FakeDeviceLimits {
   size_t memory_bytes = std::numeric_limits<size_t>::max();
   int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
@@ -34,7 +34,7 @@ struct FakeDeviceLimits {
   bool has_pinned_memory = true;  // else there is not enough: error 902
 };
 
-// What is left of it, also after it was closed.
+// Counts of what the device holds and has done. They can be read also after it was closed.
 struct FakeDeviceState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
   int launches = 0, allocations = 0, operations = 0;  // asked for, also while it records

@@ -1,4 +1,4 @@
-// What a library computes on a device, in plain loops of float32: for the test double.
+// Computes a device library's convolutions and attention on the processor, in plain float32 loops, for the test double.
 #ifndef AMP_TESTS_RUNTIME_DEVICE_FAKE_OPERATIONS_H_
 #define AMP_TESTS_RUNTIME_DEVICE_FAKE_OPERATIONS_H_
 

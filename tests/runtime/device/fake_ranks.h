@@ -12,9 +12,9 @@ class DoubleWorld;
 
 // A number nobody has had, of kRanksIdBytes.
 void MakeWorldId(char* id);
-// Those who come with the same number.
+// Returns the world of the ranks that come with the number `id`. The first of them makes it, with `size` ranks.
 std::shared_ptr<DoubleWorld> FindWorld(const char* id, int size);
-// Of all ranks in their order; returns when all have called it.
+// Folds the values of all ranks, in the order of the ranks. Returns when all ranks have called it.
 void FoldInWorld(DoubleWorld& world, int rank, const device::AllReduceArguments& fold);
 
 }  // namespace amp

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The bundle for machines with a GPU, packed, unpacked elsewhere and started without a GPU: it has all that the check runs,
-# libraries included, and ends in one line, exit code 8: gpu_bundle_test.sh ROOT BUILD
+# Packs the bundle for machines with a GPU, unpacks it elsewhere and starts it without a GPU. It has to have everything
+# that the check runs, libraries included, and to end in one line, exit code 8: gpu_bundle_test.sh ROOT BUILD
 set -uo pipefail
 root="$1" build="$2"
 scratch="$(mktemp -d)"
@@ -17,17 +17,19 @@ tar -C "$scratch/packed" -c gpu-bundle | tar -C "$scratch/elsewhere" -x || fail 
 rm -rf "$scratch/packed"
 bundle="$scratch/elsewhere/gpu-bundle"
 
-# Those that machines have, whatever is installed.
+# Libraries that every machine has, whatever is installed.
 of_system='^(ld-linux-x86-64|libc|libdl|libm|libpthread|libresolv|librt|libutil)[-.]'
 for file in "$bundle"/bin/* "$bundle"/lib/libamp_*.so; do
   for library in $(env -i ldd "$file" | awk '$2 == "=>" { print $1 }' | grep -vE "$of_system"); do
     [[ -e $bundle/lib/$library ]] || fail "$(basename "$file") needs $library, which does not lie in it"
   done
 done
-outside="$(env -i ldd "$bundle"/bin/* | awk '$2 == "=>" { print $1, $3 }' | grep -vE "$of_system" | grep -vF "$bundle/bin/../lib/")"
+outside="$(env -i ldd "$bundle"/bin/* | awk '$2 == "=>" { print $1, $3 }' | grep -vE "$of_system" |
+  grep -vF "$bundle/bin/../lib/")"
 [[ -z $outside ]] || fail "libraries that are looked for elsewhere: $outside"
-# What the scripts start lies there, but for what machines have.
-grep -hv '^#' "$bundle"/tests/runtime/device/gpu_{check,times}.sh | grep -oE '(^|[ "(])(run|limited [0-9]+) [a-z][a-z0-9_-]+' |
+# Programs that the scripts start have to lie in it, but for those of the machine.
+grep -hv '^#' "$bundle"/tests/runtime/device/gpu_{check,times}.sh |
+  grep -oE '(^|[ "(])(run|limited [0-9]+) [a-z][a-z0-9_-]+' |
   awk '{ print $NF }' | sort -u | grep -vxE 'python3|compute-sanitizer' | while read -r program; do
   [[ -x $bundle/bin/$program ]] || fail "no $program in it"
 done || exit 1

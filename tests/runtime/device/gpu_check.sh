@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# What only an NVIDIA GPU shows, as one table: kernels, sessions and products against the reference there, real models there
-# against the processor, in three types, ONNX's own cases, how long models take, how long elsewhere, and each goal with its
-# verdict. The programs are those on the PATH; see tools/dev gpu-check, which builds them, and tools/dev gpu-bundle, which
-# packs them with this script.
+# Runs all checks that need an NVIDIA GPU, and prints one table: kernels, sessions and products against the reference on
+# the GPU, real models in three types against the processor, ONNX's own cases, how long models take, how long they take
+# in other runtimes, and each goal with its verdict. The programs are those on the PATH; see tools/dev gpu-check, which
+# builds them, and tools/dev gpu-bundle, which packs them with this script.
 #
-#   gpu_check.sh FOLDER [checks|times|peers|all]     in FOLDER, as far as they are there: models/*.onnx and models/refs/*.npz,
+#   gpu_check.sh FOLDER [checks|times|peers|all]     FOLDER may have models/*.onnx and models/refs/*.npz,
 #                                                    conformance/node.tar.xz, data/mnist/*.gz
 #
-# Ends within nine minutes; what there was no time for is in the table, and a failure. Exit code 8 without a GPU, 1 where a
-# check fails; a goal that is missed is no failure.
+# It ends within nine minutes. A check for which there was no time is in the table, and is a failure. Exit code 8
+# without a GPU, 1 where a check fails; a goal that is missed is no failure.
 # shellcheck disable=SC2317 # some functions are called by `step`
 set -uo pipefail
 here="$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)"
 folder="${1:?a folder with models}"
 part="${2:-all}"
-[[ $part =~ ^(checks|times|peers|all)$ ]] || { echo "gpu_check.sh: error: expected checks, times, peers or all, found '$part'" >&2; exit 2; }
+if [[ ! $part =~ ^(checks|times|peers|all)$ ]]; then
+  echo "gpu_check.sh: error: expected checks, times, peers or all, found '$part'" >&2
+  exit 2
+fi
 scratch="$(mktemp -d)"
 log="$scratch/log"
 trap 'rm -rf "$scratch"' EXIT
@@ -25,8 +28,8 @@ export figures="$scratch/figures"
 source "$here/gpu_figures.sh"
 export deadline
 
-# step SECONDS NAME COMMAND...: one line of the table; what the command printed only where it failed. A command is limited
-# by `run`.
+# step SECONDS NAME COMMAND...: prints one line of the table, and the command's output only where it failed. `run`
+# limits the time of a command.
 step() {
   limit="$1"
   local name="$2" start=$SECONDS
@@ -40,7 +43,8 @@ step() {
   fi
   "$@" > "$log" 2>&1 || code=$?
   if ((code == 0)); then
-    printf '%-22s ok      %4d s  %s\n' "$name" $((SECONDS - start)) "$(grep -vE '^(=*|figure .*)$' "$log" | tail -n 1 | cut -c1-90)"
+    printf '%-22s ok      %4d s  %s\n' "$name" $((SECONDS - start)) \
+      "$(grep -vE '^(=*|figure .*)$' "$log" | tail -n 1 | cut -c1-90)"
   else
     printf '%-22s FAILED  %4d s  exit code %d%s\n' "$name" $((SECONDS - start)) "$code" \
       "$( ((code == 124 || code == 137)) && echo ", out of time")"
@@ -97,10 +101,11 @@ conform() {
   run run_cases "$cases" --exceptions "$here/../conformance_exceptions.txt" --device cuda
 }
 
-# sanitize PROGRAM ARGUMENTS...: places out of bounds, where the tool knows the machine. Calls that fail are left out: NVIDIA's
-# libraries try what may not be there.
+# sanitize PROGRAM ARGUMENTS...: finds accesses out of bounds, where the tool knows the machine. Calls that fail are
+# left out: NVIDIA's libraries try functions that may not be there.
 sanitize() {
-  run compute-sanitizer --report-api-errors no --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
+  run compute-sanitizer --report-api-errors no --error-exitcode 9 "$(command -v "$1")" "${@:2}" \
+    > "$scratch/sanitized" 2>&1
   local code=$?
   if ((code != 0)) && grep -qE '^=+ (Error: )?.*[Dd]evice not supported' "$scratch/sanitized"; then
     echo "not done: the tool does not support this machine"
@@ -139,7 +144,8 @@ compare_with_peers() {
 # Last, as it may take all the time that there is.
 sanitize_all() {
   command -v compute-sanitizer > /dev/null || return 0
-  step 120 "sanitizer, models" sanitize compare_devices --device cuda --fused "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
+  step 120 "sanitizer, models" sanitize compare_devices --device cuda --fused \
+    "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
   step 500 "sanitizer, kernels" sanitize device_kernels_test
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The check of GPUs without one: it says so in one line, exit code 8; its table of times, small ones on the processor; the
-# verdicts; and the whole of it with programs that only say what real ones would: gpu_check_test.sh FOLDER_OF_PROGRAMS...
+# Tests gpu_check.sh without a GPU: it says so in one line, exit code 8. Also tested are its table of times, with small
+# models on the processor, the verdicts, and the whole script with programs that only print what the real ones would:
+# gpu_check_test.sh FOLDER_OF_PROGRAMS...
 set -uo pipefail
 here="$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)"
 for folder in "$@"; do PATH="$folder:$PATH"; done
@@ -24,9 +25,11 @@ export figures
 shared="${AMP_SHARED:-$here/../../../../shared}"
 times="$("$here/gpu_times.sh" cpu small "$shared" 2>&1)" || fail "$times"
 echo "$times"
-(($(grep -cE '^(products_64|mlp_b4|train_mlp_b32) +[0-9.e-]+ ms' <<< "$times") == 3)) || fail "expected three rows of times"
+(($(grep -cE '^(products_64|mlp_b4|train_mlp_b32) +[0-9.e-]+ ms' <<< "$times") == 3)) ||
+  fail "expected three rows of times"
 if [[ -e $shared/data/mnist ]]; then
-  grep -qE '^MNIST, .*: test accuracy 0\.[0-9]+ on cpu, 0\.[0-9]+ on the processor$' <<< "$times" || fail "expected accuracies"
+  grep -qE '^MNIST, .*: test accuracy 0\.[0-9]+ on cpu, 0\.[0-9]+ on the processor$' <<< "$times" ||
+    fail "expected accuracies"
   [[ $(sed -n 's/^accuracy_off //p' "$figures") == 0.0000 ]] || fail "expected the same accuracy twice"
 else
   echo "no $shared/data/mnist: nothing was trained on it"
@@ -51,8 +54,8 @@ mkdir -p "$stage"/{bin,models,conformance/node,data/mnist}
 : > "$stage/models/a.onnx"
 : > "$stage/data/mnist/train-images-idx3-ubyte.gz"
 say() { printf '#!/bin/sh\n%s\n' "$2" > "$stage/bin/$1" && chmod +x "$stage/bin/$1"; }
-for program in open_device_test device_session_test device_steps_test device_training_test cublaslt_test compare_devices \
-  compute-sanitizer make_gpu_models; do
+for program in open_device_test device_session_test device_steps_test device_training_test cublaslt_test \
+  compare_devices compute-sanitizer make_gpu_models; do
   say "$program" 'echo all is well'
 done
 say device_kernels_test 'echo planted; exit 3'

@@ -1,5 +1,5 @@
-# What the parts of gpu_check.sh share, to be sourced: the time that is left, and figures with the goals that they are held
-# against.
+# Functions that the parts of gpu_check.sh share, to be sourced: the time that is left, and figures with the goals that
+# they are held against.
 #
 #   limited SECONDS COMMAND...    no longer than that, nor than until $deadline, in seconds since 1970
 #   note_figure NAME VALUE        into $figures, a file

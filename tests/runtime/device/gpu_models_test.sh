@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The models that gpu_check.sh takes the time of, small ones, are valid, can be rewritten, and compute on the device's test
-# double what they do on the processor: gpu_models_test.sh MAKE_GPU_MODELS AMP_REWRITE COMPARE_DEVICES
+# Small models of the kinds that gpu_check.sh takes the time of are valid, can be rewritten, and compute the same on the
+# device's test double as on the processor: gpu_models_test.sh MAKE_GPU_MODELS AMP_REWRITE COMPARE_DEVICES
 set -euo pipefail
 make="$1" rewrite="$2" compare="$3"
 folder="$(mktemp -d)"

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""How fast other runtimes run what gpu_times.sh takes the time of, on the same machine and in turns with amp-run: PyTorch
-under autocast, as it is and compiled, and ONNX Runtime, as far as this Python can import them.
+"""Measures how fast other runtimes run the networks of gpu_times.sh, in turns with amp-run on the same machine.
 
     gpu_peers.py [--device cuda|cpu] [--small]    --device cpu and --small: to try this script
 
-Two networks in float16: ResNet-50 of 128 images, BERT-large of 32 sequences of 512. A row for each peer: median
-milliseconds there and of amp-run, and how many times as fast amp-run is, which is a figure of gpu_figures.sh, too. Each
-peer runs in a process of its own, which may fail or take too long: the row says so, and the others go on. make_gpu_models,
-amp-rewrite and amp-run are those on the PATH; PyTorch's networks are written out here with the same layers.
+The other runtimes are PyTorch under autocast, as it is and compiled, and ONNX Runtime, as far as this Python can import
+them. Two networks run in float16: ResNet-50 of 128 images, and BERT-large of 32 sequences of 512. Each peer has a row:
+the median milliseconds there and of amp-run, and how many times as fast amp-run is. That ratio is a figure of
+gpu_figures.sh, too.
+
+Each peer runs in a process of its own, which may fail or take too long: the row says so, and the others go on.
+make_gpu_models, amp-rewrite and amp-run are those on the PATH. PyTorch's networks are written out here with the same
+layers.
 """
 
 import argparse

@@ -1,9 +1,9 @@
-// What only a GPU shows of runtime/cuda/products.cc: which units compute products, and how fast.
+// Checks of runtime/cuda/products.cc that only a GPU can run: which units compute products, and how fast.
 //
-//   gpu_products kinds     what --explain says of products of each type, held against what it should be; and the same with
-//                          16 bits on Tensor Cores alone, where a product that has no such algorithm is none
-//   gpu_products best N    [N, N] in float16 against the fastest that cuBLASLt has for it, and against strict float32, in
-//                          turns on random numbers; "figure NAME VALUE" at the end of each
+//   gpu_products kinds     compares what --explain says of products of each type with what it should say, and again
+//                          with 16 bits on Tensor Cores alone, where a product that has no such algorithm is none
+//   gpu_products best N    times [N, N] in float16 against the fastest that cuBLASLt has for it, and against strict
+//                          float32, in turns on random numbers; prints "figure NAME VALUE" at the end of each
 //
 // Exit code 8 without a GPU, 1 where something is not as it should be.
 #include <algorithm>

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# How long models take in float32 and in 16 bits, and how many operations a second that is, as a table.
+# Prints a table of how long models take in float32 and in 16 bits, and how many operations a second that is.
 #
-#   gpu_times.sh DEVICE [full] [FOLDER]     products 8192^3, ResNet-50 b128, BERT-large b32 s512, MLP b8192, and steps of its
-#                                           training; with the MNIST of FOLDER/data/mnist what it learns, there and here
+#   gpu_times.sh DEVICE [full] [FOLDER]     products 8192^3, ResNet-50 b128, BERT-large b32 s512, MLP b8192, and steps
+#                                           of its training; with the MNIST of FOLDER/data/mnist also the accuracy that
+#                                           it reaches on the device and on the processor
 #   gpu_times.sh DEVICE small [FOLDER]      small ones of three of these, to try this script
 #
-# float32 is strict: no TF32. Median milliseconds of a run of amp-run, whose input and output are small, on an idle machine.
+# float32 is strict: no TF32. Times are median milliseconds of a run of amp-run, whose input and output are small, on an
+# idle machine.
 set -uo pipefail
 here="$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)"
 device="${1:?a device}"
@@ -20,8 +22,8 @@ source "$here/gpu_figures.sh"
 # median MODEL FLAG...: milliseconds, or "-" with the reason below the table.
 median() {
   local found
-  found="$(limited 60 amp-run "$1" --random-inputs --bench --device "$device" --warmup 5 --json "${@:2}" 2>> "$scratch/why" |
-    sed -n 's/.*"median_ms": *\([0-9.e+-]*\).*/\1/p')"
+  found="$(limited 60 amp-run "$1" --random-inputs --bench --device "$device" --warmup 5 --json "${@:2}" \
+    2>> "$scratch/why" | sed -n 's/.*"median_ms": *\([0-9.e+-]*\).*/\1/p')"
   echo "${found:--}"
 }
 
@@ -69,7 +71,10 @@ row() {
 make_pictures() {
   local count="$1" bytes
   bytes="$(printf '\\x%02x' $((count >> 24 & 255)) $((count >> 16 & 255)) $((count >> 8 & 255)) $((count & 255)))"
-  { printf '\x00\x00\x08\x03%b\x00\x00\x00\x1c\x00\x00\x00\x1c' "$bytes" && head -c $((count * 784)) /dev/urandom; } > "$scratch/pictures"
+  {
+    printf '\x00\x00\x08\x03%b\x00\x00\x00\x1c\x00\x00\x00\x1c' "$bytes" &&
+      head -c $((count * 784)) /dev/urandom
+  } > "$scratch/pictures"
   { printf '\x00\x00\x08\x01%b' "$bytes" && tr -dc '\000-\011' < /dev/urandom | head -c "$count"; } > "$scratch/labels"
 }
 
@@ -82,9 +87,9 @@ train_row() {
   for policy in float32 mixed_float16 mixed_bfloat16; do
     amp-rewrite "$scratch/mlp.onnx" -o "$scratch/step.onnx" --train --loss softmax-cross-entropy --optimizer momentum \
       --policy "$policy" > /dev/null 2>> "$scratch/why" || failed=1
-    times+=("$(limited 60 amp-train "$scratch/step.onnx" --data x="$scratch/pictures" --data labels="$scratch/labels" --batch "$4" \
-      --epochs 9 --device "$device" 2>> "$scratch/why" | sed -n 's/.*  \([0-9.]*\) ms\/step.*/\1/p' | tail -n +3 | sort -g |
-      sed -n 4p)")
+    times+=("$(limited 60 amp-train "$scratch/step.onnx" --data x="$scratch/pictures" \
+      --data labels="$scratch/labels" --batch "$4" --epochs 9 --device "$device" 2>> "$scratch/why" |
+      sed -n 's/.*  \([0-9.]*\) ms\/step.*/\1/p' | tail -n +3 | sort -g | sed -n 4p)")
   done
   [[ ${#times[@]} == 3 && ${times[*]} =~ [0-9] ]] || failed=1
   if [[ ${times[0]} =~ [0-9] && ${times[1]} =~ [0-9] ]]; then

@@ -17,7 +17,7 @@ Tensor Rounded(Tensor tensor) {
   return tensor;
 }
 
-// ---- weights ----------------------------------------------------------------------------------------------------------
+// ---- weights --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("device: gradients of a product's weights are float32, of operands of every type") {
   struct Product {
@@ -94,7 +94,7 @@ TEST_CASE("device: gradients of a convolution's weights, by the library and with
       Contains("expected windows within 8 elements"));
 }
 
-// ---- tables -----------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------
 
 TEST_CASE("device: gradients of a table whose rows were picked, some of them more than once") {
   const std::string node = "y = ai.amp.GatherGradient <to = 1> (a, b, c)";
@@ -131,7 +131,7 @@ TEST_CASE("device: gradients of a table whose rows were picked, some of them mor
       Contains("expected a gradient of rows of [4,2] that 2 indices picked"));
 }
 
-// ---- pools ------------------------------------------------------------------------------------------------------------
+// ---- pools ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("device: gradients of MaxPool: windows of all kinds, NaN and padding alone") {
   const Windows pools[] = {
@@ -185,7 +185,7 @@ TEST_CASE("device: gradients of AveragePool, by one share and by those of each w
   }
 }
 
-// ---- norms ------------------------------------------------------------------------------------------------------------
+// ---- norms ----------------------------------------------------------------------------------------------------------
 
 TEST_CASE("device: gradients of LayerNormalization and RMSNormalization") {
   struct Rows {

@@ -1,5 +1,5 @@
-// Convolutions and attention by a device's library: which nodes it computes together, what is left to kernels of our own,
-// and what reports say. The library is the test double's, which computes what it is asked for in plain loops.
+// Convolutions and attention by a device's library: which nodes it computes together, what is left to kernels of our
+// own, and what reports say. The library is the test double's, which computes what it is asked for in plain loops.
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "tests/catch2.h"

@@ -5,8 +5,8 @@
 //   bert_large_bN   24 layers, 1024 wide, 16 heads, of N sequences of 512
 //   mlp_bN          784-4096-4096-10, of N rows
 //
-// All read one small input, which a sum makes large, and give small outputs: what is copied to and from a device is next
-// to nothing. Weights are random with a fixed seed, and scaled so that values neither grow nor vanish.
+// All models read one small input, which a sum makes large, and give small outputs, so that next to nothing is copied
+// to and from a device. Weights are random with a fixed seed, and scaled so that values neither grow nor vanish.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -71,7 +71,7 @@ class ModelMaker {
     node_->add_output(absl::StrCat("v", ++num_values_));
     return node_->output(0);
   }
-  // Of the node that was added last.
+  // Sets an attribute of the node that was added last.
   void Set(const std::string& name, const Dims& values) {
     onnx::AttributeProto& attribute = *node_->add_attribute();
     attribute.set_name(name);

@@ -1,5 +1,5 @@
-// How far the outputs of real models on a device may be from the processor's, as relative errors: for the test double and
-// for GPUs alike.
+// How far the outputs of real models on a device may be from the processor's, as relative errors. The bounds hold for
+// the test double and for GPUs.
 //
 // Both places round every 16-bit value, after sums in another order. Where the device computes nodes together it rounds
 // fewer of them, which in most models is as little.
@@ -15,7 +15,7 @@
 
 namespace amp {
 
-// What a model is allowed besides the bound of its type, and why.
+// The bound of a model in one type, in place of the type's own bound, and the reason for it.
 struct ModelBound {
   absl::string_view file;
   DType type;

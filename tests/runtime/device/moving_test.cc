@@ -1,4 +1,4 @@
-// What only moves elements, on a device: the reference kernels with elements that they cannot see.
+// Operators that only move elements, on a device: the reference kernels run with elements that they cannot see.
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 

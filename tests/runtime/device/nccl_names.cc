@@ -1,4 +1,5 @@
-// Prints what libamp_cuda.so would say of the NCCL that it finds, and the first byte of a name for ranks, where it makes one.
+// Prints what libamp_cuda.so would say of the NCCL that it finds. Where NCCL makes a name for ranks, the name's first
+// byte is printed as well.
 #include <cstdio>
 
 #include "runtime/cuda/nccl.h"

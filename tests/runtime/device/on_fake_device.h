@@ -35,7 +35,7 @@ struct OnDouble {
   }
 
   Kernels kernels() const { return KernelsOf(*session); }
-  // Of the first kernel: the library's name for it, and why no better one ran.
+  // Returns the library's name for the first kernel that ran, and why no better one did.
   std::string How() const {
     const Instruction* instruction = session->program().blocks[kMainGraph].data();
     while (!instruction->unfused.empty() && KernelOf(*instruction) == nullptr)

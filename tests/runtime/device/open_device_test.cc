@@ -1,5 +1,5 @@
-// What is said where there is no GPU to be used, in the order in which it is looked at; and libamp_cuda.so itself, which
-// loads without a driver.
+// The reasons that are given where no GPU can be used, in the order in which they are looked for, and libamp_cuda.so
+// itself, which loads without a driver.
 #include "runtime/device_run/open_device.h"
 
 #include "ir/base/status.h"

@@ -24,7 +24,7 @@ std::string RunAgainstLoops(const BothCase& each,
   return RunOnDevice(each, devices, FindAllKernels);
 }
 
-// ---- optimizers -------------------------------------------------------------------------------------------------------
+// ---- optimizers -----------------------------------------------------------------------------------------------------
 
 struct OptimizerCase {
   std::string name, attributes;
@@ -119,7 +119,7 @@ TEST_CASE("device: Adam's rate, corrected for what the first steps lack") {
   }
 }
 
-// ---- all weights at once ----------------------------------------------------------------------------------------------
+// ---- all weights at once --------------------------------------------------------------------------------------------
 
 struct Updates {
   std::vector<Tensor> results;
@@ -251,7 +251,7 @@ TEST_CASE(
                     "(v, k, rate)") == 1);
 }
 
-// ---- loss scales ------------------------------------------------------------------------------------------------------
+// ---- loss scales ----------------------------------------------------------------------------------------------------
 
 TEST_CASE("device: whether gradients are finite") {
   for (const float odd : {0.0f, -3e38f, 1e-42f, kInfinity, -kInfinity, kNan}) {
@@ -291,7 +291,7 @@ TEST_CASE("device: the next loss scale") {
   check(Number(16), Tensor::Scalar(int64_t{2}), Tensor::Scalar(true));
 }
 
-// ---- losses -----------------------------------------------------------------------------------------------------------
+// ---- losses ---------------------------------------------------------------------------------------------------------
 
 // Gradients are of numbers around 1, times 512: the last bit of one is 6e-5.
 void CheckLoss(const std::string& name, const Tensor& logits, const Tensor& wanted) {

@@ -1,5 +1,6 @@
-// Elements that a thread computes together: tensors that end within a pack, memory that packs cannot be read from, rows that
-// end within one. What a body does beyond its tensor, or in another order than element by element, is found here.
+// Packs, the elements that a thread computes together: tensors and rows that end within a pack, and memory that packs
+// cannot be read from. These tests find a body that writes beyond its tensor, or computes in another order than element
+// by element.
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -147,8 +148,8 @@ TEST_CASE("packs: conversions, of floats and of whole numbers") {
   }
 }
 
-// y = (x + row) * one, rounded to float16 on the way, where `row` is repeated. With so many slots; what the next step alone
-// reads takes one of them, or none.
+// Computes y = (x + row) * one with a chain of `slots` slots that repeats `row` and rounds to float16 on the way.
+// Returns the first difference, or "". With `passes_on`, a result that only the next step reads takes no slot.
 std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset, int32_t slots, bool passes_on) {
   const uint32_t count = rows * columns;
   Memory<Float16> x(count, offset), row(columns, 0), one(1, 0), y(count, 0);

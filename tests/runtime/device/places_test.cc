@@ -85,8 +85,8 @@ SessionText OptimizerStep(const std::string& nodes) {
                                nodes, "}")};
 }
 
-// A step of an optimizer, `before` and `behind` it other nodes, for five runs, on the double as on the processor. How many
-// copies from place to place the first of them has.
+// Runs a step of an optimizer, with other nodes `before` and `behind` it, five times on the double and on the
+// processor. Returns the number of copies from place to place in the first run.
 int CopiesOf(const std::string& before, const std::string& behind, const std::string& update,
              const std::string& places = "wv") {
   const SessionText text = OptimizerStep(absl::StrCat(before, "\n", update, behind));
@@ -146,7 +146,7 @@ TEST_CASE("a state that somebody reads behind the optimizer, or that lies elsewh
   CHECK(CopiesOf("", "y = Softmax (k)", "w_next = ai.amp.Sgd (w, w, rate)\nv_next = Neg (v)\n") > 0);
 }
 
-// What a step gives where the processor runs it alone.
+// Returns the outputs of a step that the processor runs alone.
 std::vector<Tensor> Expected(const SessionText& text, const Tensor& w, const Tensor& v) {
   return RunSession(*MakeSession(text, OneByOne()), {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}});
 }

@@ -1,5 +1,5 @@
-// Products of matrices on a device, against the reference; on the test double their numbers are plain loops', on a GPU the
-// library's.
+// Products of matrices on a device, against the reference. On the test double plain loops compute them, on a GPU the
+// library does.
 #include <algorithm>
 
 #include "runtime/device/raw/multiply.h"

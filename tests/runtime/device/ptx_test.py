@@ -3,11 +3,13 @@
 
     tests/runtime/device/ptx_test.py NVCC ROOT [LIBRARY]    ROOT: of the source tree; LIBRARY: libamp_cuda.so
 
-16-bit floats are converted by instructions of their own, both ways; teams exchange sums within a warp without memory;
-division and root are rounded as IEEE 754 has it; nothing is added or multiplied in float64, but for quantised numbers, for
-the rate of Adam, and for the reduction of large angles, which CUDA's sine does with one multiplication. Compute capability
-7.5 has no conversions of bfloat16. Of the library that is installed the same PTX is unpacked and looked at, and each of its
-parts holds machine code for every capability that is promised; where cuobjdump is at hand, that is looked at as well.
+Instructions of their own convert 16-bit floats, both ways. Teams exchange sums within a warp without memory. Division
+and root are rounded as IEEE 754 has it. Nothing is added or multiplied in float64, but for quantised numbers, for the
+rate of Adam, and for the reduction of large angles, which CUDA's sine does with one multiplication. Compute capability
+7.5 has no conversions of bfloat16.
+
+The same PTX is unpacked from the library that is installed, and looked at. Each part of the library holds machine code
+for every capability that is promised. Where cuobjdump is at hand, the machine code is looked at as well.
 """
 
 import collections
@@ -82,7 +84,7 @@ def complaints(text, expected, forbidden):
 
 
 def too_many_parameters(text):
-    """Complaints: of kernels whose parameters are more than every driver takes."""
+    """Yields complaints about kernels whose parameters are more than every driver takes."""
     for name, parameters in re.findall(r"\.entry (\w+)\((.*?)\)", text, re.S):
         sizes = [
             int(size or width) * (1 if size else 1 / 8)
@@ -100,7 +102,10 @@ def kernels_of(text):
 
 
 def unpacked(data, size):
-    """Text that is packed as CUDA 13 does, by Zstandard; None where it is packed in another way, or cannot be unpacked."""
+    """Unpacks text that Zstandard packed, as CUDA 13 does.
+
+    Returns None where it is packed in another way, or cannot be unpacked.
+    """
     name = ctypes.util.find_library("zstd")
     if data[:4] != b"\x28\xb5\x2f\xfd" or name is None:
         return None
@@ -135,7 +140,7 @@ def parts_of(library):
 
 
 def look_into(library, kernels):
-    """Complaints about the library; `kernels`: by source, those that it has."""
+    """Yields complaints about the library. `kernels`: by source, the names of its kernels."""
     found = list(parts_of(library))
     if len(found) != len(EXPECTED):
         yield f"{len(found)} parts for {len(EXPECTED)} sources"
@@ -160,7 +165,11 @@ def look_into(library, kernels):
 
 
 def look_at_machine_code(nvcc, library):
-    """Complaints, where there is a tool for it: sums and products of float32, and roots of them that are no approximation."""
+    """Yields complaints about the machine code, where there is a tool for it.
+
+    The code must have sums and products of float32, exchanges within a warp, loads of 16 bits, and roots of float32
+    that are no approximation, which begin with MUFU.RSQ.
+    """
     cuobjdump = shutil.which("cuobjdump") or shutil.which("cuobjdump", path=str(pathlib.Path(nvcc).parent))
     if cuobjdump is None:
         print("SKIPPED: no cuobjdump: the machine code of the library was not looked at")

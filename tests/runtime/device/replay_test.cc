@@ -1,4 +1,4 @@
-// What a device does again from a recording, by its test double: when it records, what it replays, and what ends that.
+// Recordings of a device, by its test double: when it records, what it replays, and what ends that.
 #include <thread>
 
 #include "runtime/device/storage.h"

@@ -2,7 +2,7 @@
 //
 //   RunOnDevice({.node = "y = Add(a, b)", .inputs = {RandomTensor(DType::kFloat16, {2, 3}), ...}}) == ""
 //
-// The device is the test double, and a GPU besides where there is one. What differs comes back as text, and so does a node
+// The device is the test double, and a GPU besides where there is one. Differences come back as text. So does a node
 // that no kernel of the device took, with the reason.
 #ifndef AMP_TESTS_RUNTIME_DEVICE_RUN_ON_DEVICE_H_
 #define AMP_TESTS_RUNTIME_DEVICE_RUN_ON_DEVICE_H_

@@ -1,5 +1,5 @@
-// Sessions with a device, by its test double: where nodes run, what is copied, the memory there, and what happens when it
-// is short of memory or fails.
+// Sessions with a device, by its test double: where nodes run, what is copied, the memory there, and what happens when
+// it is short of memory or fails.
 #include <thread>
 
 #include "ir/base/status.h"
@@ -20,7 +20,7 @@ SessionOptions WithDouble(const std::shared_ptr<FakeDeviceState>& state = nullpt
   return options;
 }
 
-// What the outputs differ by from those of the processor, in three runs.
+// Runs the session three times on the double. Returns the first difference from the outputs of the processor, or "".
 std::string Differs(const SessionText& text, const NamedDatums& inputs, double tolerance = 1e-5) {
   const auto session = MakeSession(text, WithDouble());
   const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
@@ -223,7 +223,7 @@ TEST_CASE("a device without memory is a limit, one that fails is exit code 8, an
 }
 
 TEST_CASE("no memory for a list that a kernel reads is a limit, told once, and does not last") {
-  // Of n indices: x and y have 4 n bytes each, the list of places 8 n.
+  // With n indices, x and y have 4 n bytes each, and the list of places has 8 n.
   const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[n] x, int64[n] i) => (float[n] y) { y = Gather (x, i) })"};
   const auto session = MakeSession(text, WithDouble(nullptr, {.memory_bytes = 12000}));

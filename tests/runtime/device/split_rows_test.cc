@@ -36,7 +36,7 @@ TEST_CASE("device: reductions of few long rows, in two steps") {
                                    .absolute = bound}) == "2");
       }
     }
-    // Of every second axis: elements lie apart.
+    // Reduces every second axis, so that the elements lie apart.
     CHECK(KernelsOrDifference({.node = "y = ReduceMax<keepdims = 0>(a, b)",
                                .inputs = {RandomTensor(dtype, {130, 3, 140}), Tensor::OfInts({0, 2})}}) == "2");
   }

@@ -1,5 +1,5 @@
-// Large copies by way of pinned memory, by a test double that puts them off for as long as it may: what arrives, in which
-// order, and what happens where no memory can be pinned.
+// Large copies by way of pinned memory, by a test double that puts them off for as long as it may: what arrives, in
+// which order, and what happens where no memory can be pinned.
 #include "runtime/device/staged_copies.h"
 
 #include <algorithm>
@@ -93,7 +93,8 @@ TEST_CASE("small copies pin nothing, and where nothing can be pinned, large ones
         "large copies go from and to pageable memory: none is pinned: no error of the double's (error 902)");
 }
 
-// What threads do is judged behind them: Catch's assertions, those of MakeSession and RunSession too, are one thread's.
+// Results of the threads are checked after they have ended: Catch's assertions, also those inside MakeSession and
+// RunSession, may be made by one thread only.
 TEST_CASE("sessions of several threads on one device share its pinned memory") {
   const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[n,8] x) => (float[n,8] y) { a = Softmax (x) b = MatMul (a, w) y = Softmax (b) })",

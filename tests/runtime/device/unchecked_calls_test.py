@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Every call of CUDA and its libraries gives a status, and somebody looks at it: no such call is a statement of its own.
+"""Refuses calls of CUDA and its libraries whose status nobody looks at: no such call is a statement of its own.
 
     tests/runtime/device/unchecked_calls_test.py ROOT
 
-What is let go on purpose says so: static_cast<void>(cudaFree(memory)). A launch, `kernel<<<...>>>(...)`, is followed by
-cudaGetLastError at once. Of cuDNN's front end what builds, checks and executes graphs gives one, too.
+Every such call gives a status. Code that lets it go on purpose says so: static_cast<void>(cudaFree(memory)). A launch,
+`kernel<<<...>>>(...)`, is followed by cudaGetLastError at once. The calls of cuDNN's front end that build, check and
+execute graphs give a status, too.
 """
 
 import pathlib

@@ -94,15 +94,15 @@ Outcome RunWith(const Edited& edited, const SessionOptions& options, bool runs_t
   return outcome;
 }
 
-// What float32 arithmetic loses against float64, and roundings to 16 bits on the way.
+// Returns the tolerance for float32 arithmetic against float64, with roundings to `dtype` on the way.
 double ToleranceOf(DType dtype) {
   if (dtype == DType::kFloat16) return 4e-3;
   if (dtype == DType::kBfloat16) return 3e-2;
   return 2e-4;
 }
 
-// Of the least exact type that anything has, on the way or at the end. Any number is right where floats become integers:
-// what is a hair below a whole number is cut to the one before.
+// Returns the tolerance of the least exact type in the case, on the way or at the end. It is infinite where floats
+// become integers, since a number that is a hair below a whole one is cut to the one before.
 double ToleranceOf(const KernelCase& each) {
   double tolerance = ToleranceOf(DType::kFloat32);
   const auto consider = [&](int64_t dtype) { tolerance = std::max(tolerance, ToleranceOf(static_cast<DType>(dtype))); };
@@ -121,8 +121,8 @@ double ToleranceOf(const KernelCase& each) {
 struct Allowed {
   double tolerance = 0;             // relative to the largest element
   std::vector<double> spread = {};  // absolute, by output; none where empty
-  // What is infinite or no number may come out otherwise: a library does not multiply what lies in the padding, and
-  // float32 overflows where float64 does not.
+  // Elements that are infinite or NaN may differ: a library does not multiply what lies in the padding, and float32
+  // overflows where float64 does not.
   bool non_finite = false;
 };
 
@@ -155,8 +155,8 @@ std::string Compare(const std::vector<Datum>& found, const std::vector<Datum>& e
   return "";
 }
 
-// By output, how far the reference's elements move, at most, when what goes in is off by a rounding: a hundred kept apart
-// by a Softmax behind them are not known any better. Four times that, for the roundings on the way.
+// Returns, for each output, how far the reference's elements move at most when its inputs are off by a rounding, times
+// four for the roundings on the way. Values that a Softmax behind them keeps apart are not known any better than that.
 std::vector<double> SpreadOf(const Edited& edited, const SessionOptions& options, const std::vector<Datum>& expected) {
   constexpr int kRuns = 6;
   std::mt19937_64 random(1);
@@ -181,7 +181,7 @@ std::vector<double> SpreadOf(const Edited& edited, const SessionOptions& options
 
 bool IsLimit(const absl::Status& status) { return status.code() == absl::StatusCode::kResourceExhausted; }
 
-// What is wrong with the case; empty when nothing is.
+// Returns what is wrong with the case, or "" when nothing is.
 std::string Complaint(const Edited& edited, bool* ran) {
   const Outcome found = RunWith(edited, {.limits = {}, .max_loop_iterations = kMostRounds, .threads = kThreads}, true);
   const SessionOptions reference =

@@ -1,7 +1,7 @@
 // A small model with values for its inputs, and random edits of both that keep most cases runnable.
 //
 //   (float[4,7] a, float[7,5] b) => (float[] y) { y = MatMul (a, b) }
-//     all floats are bfloat16 · every 7 is 16 · b is a constant that may be given · Relu behind y · an attribute changed
+//     all floats are bfloat16 · every 7 is 16 · b is a constant that may be given · Relu behind y · a changed attribute
 #ifndef AMP_TESTS_RUNTIME_FUZZ_MUTATE_CASE_H_
 #define AMP_TESTS_RUNTIME_FUZZ_MUTATE_CASE_H_
 

@@ -1,4 +1,5 @@
-// Copies of elements by strides and by lists, and matrices turned, against the plainest loops, by one thread and by three.
+// Copies of elements by strides and by lists, and transposed matrices, against the plainest loops, by one thread and by
+// three.
 #include "runtime/kernel/move_elements.h"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// What nodes make of one constant together.
+// Tensors that several nodes make of one constant and share.
 #include "runtime/kernel/shared_tensors.h"
 
 #include "runtime/reference/reference_kernels.h"

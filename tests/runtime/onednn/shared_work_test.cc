@@ -98,7 +98,7 @@ std::vector<float> SomeNumbers(size_t count) {
   return numbers;
 }
 
-// What a product or convolution gives with all threads, and with one of those that it was made for.
+// Checks that a product or convolution gives the same bits with all threads that it was made for, and with one of them.
 template <typename Spec, typename Make>
 void CheckBits(const Library& library, const Spec& spec, const Operand& a_of, const Operand& b_of, Make make) {
   std::string why_not;

@@ -1,5 +1,5 @@
-// Every element type that ONNX's schemas allow, for every reference kernel: it runs, or its row says that it does not take
-// the type, and then no other kernel does, and a session says so before anything runs.
+// Every element type that ONNX's schemas allow, for every reference kernel. Either the kernel runs, or its row says
+// that it does not take the type. Then no other kernel takes it either, and a session says so before anything runs.
 //
 //   (float[2] a) => (float[] y) { y = Abs(a) }     a: uint8, int8, ... bfloat16, each once
 //
@@ -34,7 +34,7 @@
 namespace amp {
 namespace {
 
-// What runs loops over bodies, or has no types of its own.
+// Returns the operators that run bodies, or that have no element types of their own.
 const std::set<std::string>& WithoutTypes() {
   static const auto* const names = new std::set<std::string>{"If",
                                                              "Loop",
@@ -91,7 +91,8 @@ bool IsOfSchema(const NodeCase& each) {
   return each.schema() != nullptr && !each.schema()->is_signature();
 }
 
-// Those of one node whose operator ONNX's schemas have; of the fuzzer's, those of other operators than the first file's.
+// Returns the cases of one node whose operator has a schema of ONNX's. The fuzzer's file adds only cases of operators
+// that the first file does not have.
 const std::vector<NodeCase>& Cases() {
   static const auto* const cases = [] {
     auto* made = new std::vector<NodeCase>;
@@ -277,7 +278,7 @@ bool Declares(const NodeCase& each, const TypedCase& typed, DType dtype) {
 
 constexpr char kNoGood[] = "the case is no good: ";
 
-// What is wrong; empty where nothing is.
+// Returns what is wrong with the kernels for one type in the place of a type variable, or "" where nothing is.
 std::string Complaint(const NodeCase& each, int variable, DType dtype) {
   const TypedCase typed = WithType(each, variable, dtype);
   const absl::Status status = Run(typed, FindUnguardedReference);

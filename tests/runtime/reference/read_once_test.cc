@@ -1,4 +1,5 @@
-// What kernels keep of their attributes: runs of a session, also at once, give what a new session gives, errors too.
+// State that kernels keep of their attributes: all runs of a session, also at once, give what a new session gives,
+// including errors.
 #include "runtime/reference/read_once.h"
 
 #include <array>

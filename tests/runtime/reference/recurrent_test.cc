@@ -87,7 +87,8 @@ TEST_CASE("DynamicQuantizeLSTM: 8-bit weights, states quantised step by step") {
                   .node = "all, last, y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2, direction = \"reverse\">"
                           "(x, w, r, b, lengths, h, , , s, z, s, z)",
                   .output = "float[1,2,2]"}) == "float32[1,2,2]: 0.2194 0.065123 0.669356 0.92116");
-  // What lies behind the end of a sequence counts for no scale beyond the longest one; its last state does, for a step.
+  // Elements of x behind the end of the longest sequence do not count for the scale of x. The last state of a sequence
+  // counts for the scale of one more step behind its end.
   const std::string padded = absl::StrReplaceAll(
       weights, {{"float[2,2,2] x = {1, -0.5, 0.25, 2, -1, 0.5, 3, 0.125}",
                  "float[4,2,2] x = {1, -0.5, 0.25, 2, -1, 0.5, 30, 12, 2, 1, 40, -50, 70, -60, 80, 90}"}});

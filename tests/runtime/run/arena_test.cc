@@ -164,7 +164,7 @@ class CountingMemory : public TensorMemory {
   size_t live_bytes = 0, most_bytes = std::numeric_limits<size_t>::max();
 };
 
-// Of the key's own sizes, all of which fit where the largest key's did.
+// Returns the sizes of a key, other ones for each key. They all fit where those of the largest key did.
 Sizes SizesOf(int64_t key) { return {static_cast<size_t>(key) * 100, 64, static_cast<size_t>(key) * 700, 1000}; }
 
 TEST_CASE("each key has a plan of its own: as many as 60 shapes in turns allocate nothing any more") {

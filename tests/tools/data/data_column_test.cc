@@ -1,4 +1,4 @@
-// What a data set becomes as the input of a step graph.
+// Conversion of a data set into an input of a step graph.
 #include "tools/data/data_column.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What an error line names: the file or the flag that is at fault.
+// An error line names the file or the flag that is at fault.
 #include <sys/resource.h>
 
 #include <filesystem>

@@ -29,7 +29,7 @@ struct Tried {
   int tries = 0;
 };
 
-// What mends is to have all of `needed`, and none of `harmful`.
+// Runs FindMend where a set of nodes mends if it has all of `needed`, and none of `harmful`.
 Tried Find(const Nodes& candidates, const Nodes& needed, size_t most_tries = 100, const Nodes& harmful = {}) {
   Tried tried;
   const auto has = [](const Nodes& nodes, const std::string& node) { return absl::c_linear_search(nodes, node); };

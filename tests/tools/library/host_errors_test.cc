@@ -1,4 +1,4 @@
-// What a host program gets wrong is a status that names the place, printed as it is written; its process lives on.
+// Mistakes of a host program give it a status that names the place, printed as it is written. Its process lives on.
 #include <sstream>
 
 #include "tests/catch2.h"

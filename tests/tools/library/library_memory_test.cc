@@ -1,4 +1,5 @@
-// Memory that runs out inside the library: its host gets a status, or std::bad_alloc from what is internal, and lives on.
+// Memory that runs out inside the library: its host gets a status, or std::bad_alloc from internal functions, and lives
+// on.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 
 namespace {
 
-// Of the allocations of this process, how many succeed before one fails, or all do; -1: none fails.
+// The number of allocations of this process that succeed before one fails, or all that follow do. With -1 none fails.
 long left = -1;
 bool all_behind_it_fail = false;
 
@@ -149,8 +150,8 @@ TEST_CASE("files that change together are taken back when memory runs out in bet
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 2);
 }
 
-// What became of a child in which an allocation of `work` fails: 0 it lives, and 1 with another status than about memory,
-// 2 an exception, 3 no allocation failed; 128 and more, a signal.
+// Runs `work` in a child process in which an allocation fails. Returns 0 if the child lives, 1 if it lives and its
+// status is not about memory, 2 for an exception, 3 if no allocation failed, and 128 or more for a signal.
 template <typename Work>
 int Outcome(long number, Work work) {
   const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// What the library's options may be: the same as the flags, and none is ignored.
+// The values that the library's options may have: those that the flags may have. No option is ignored.
 #include <limits>
 
 #include "absl/strings/match.h"

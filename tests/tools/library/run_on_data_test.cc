@@ -240,7 +240,7 @@ TEST_CASE("without data inputs are made up, and that is said") {
   INFO(output.err);
   CHECK(output.exit_code == 0);
   CHECK(absl::StrContains(output.out, "inputs made up"));
-  // What follows the flag is no file of its.
+  // The word behind the flag is not taken for its file.
   CHECK(RunAmpRewrite({"--verify", run.in, "-o", run.out, "--dtype", "bfloat16"}).exit_code == 0);
 }
 

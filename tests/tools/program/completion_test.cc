@@ -12,7 +12,7 @@
 namespace amp {
 namespace {
 
-// What bash offers for the line, typed in a folder that holds in.onnx, other.txt and models/.
+// Returns the words that bash offers for the line, typed in a folder that holds in.onnx, other.txt and models/.
 std::set<std::string> Complete(const std::string& line, const std::string& setup = "") {
   const ScratchFolder folder;
   folder.Write("script", RunAmpRewrite({"--completion", "bash"}).out);

@@ -1,5 +1,5 @@
-// What amp-run says of a device that it runs on, by the test double of one: what is missing there is an error, and what is
-// slow there is said once.
+// Messages of amp-run about the device that it runs on, by the test double of one. A missing part is an error, and a
+// slow operation is said once.
 #include "tools/program/device_flag.h"
 
 #include <memory>

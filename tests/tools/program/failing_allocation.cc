@@ -1,11 +1,12 @@
-// Preloaded (LD_PRELOAD): of all allocations of a process, or of all threads that it makes, those with some numbers fail.
+// A library to be preloaded (LD_PRELOAD). It makes some allocations of a process fail, or starts of its threads, by
+// their number.
 //
 //   FAIL_COUNT=1             says at the end how many there were: "ALLOCATIONS 40123"
 //   FAIL_AT=7 FAIL_FOR=2     the seventh and the eighth fail
 //   FAIL_MIN=4096            blocks below that are neither counted nor failed
 //   FAIL_THREADS=1           threads instead of allocations
-//   FAIL_FORK=LOG FAIL_EVERY=3   at every third one a child goes on in which it fails, and this process where it does not.
-//                            What children ended with that is neither 0 nor 5 and one line is a line of the file LOG.
+//   FAIL_FORK=LOG FAIL_EVERY=3   at every third one a child goes on in which it fails, and this process, where it does
+//                            not. A child that ends with anything but 0, or 5 and one line, is a line of the file LOG.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>

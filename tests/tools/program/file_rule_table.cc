@@ -122,7 +122,7 @@ Program New() {
           .positionals = {"KIND", "SIZES"}};
 }
 
-// Of six points.
+// Returns a data set of six points.
 NamedTensors Points() {
   std::vector<float> x(18);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 5);

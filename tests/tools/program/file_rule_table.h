@@ -34,7 +34,7 @@ struct Program {
   Words needed;   // flag and value; left out where a test gives the flag itself
   std::vector<ReadingFlag> reads;
   std::vector<WritingFlag> writes;
-  // What values that are no files are called in --help. A flag whose value is called otherwise is to be in the table.
+  // The names that --help has for values that are no files. A flag whose value has another name belongs in the table.
   std::vector<std::string> other_values;
   Words positionals;  // arguments without a flag
 };

@@ -78,7 +78,7 @@ Words Joined(Words a, const Words& b) {
   return a;
 }
 
-// What is found even earlier: some flags exclude each other, amp-rewrite writes through no
+// Returns whether another error is found even earlier: some flags exclude each other, amp-rewrite writes through no
 // link, and --autotune needs a device before models are loaded.
 bool FailsEarlier(const ToolOutput& output) {
   const bool exclude_each_other =

@@ -1,4 +1,4 @@
-// The manual pages of the programs: every flag of --help is there, and nothing in them is a command to roff by accident.
+// The manual pages of the programs: every flag of --help is there, and no text in them is a roff command by accident.
 #include <set>
 #include <string>
 #include <vector>

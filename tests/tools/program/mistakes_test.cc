@@ -1,4 +1,4 @@
-// What newcomers write, and the line that they get: flags, values and habits of other tools. A row per mistake.
+// Mistakes of newcomers, and the line that each gets: flags, values and habits of other tools. A row per mistake.
 #include <set>
 
 #include "absl/strings/match.h"

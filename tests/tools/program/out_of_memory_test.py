@@ -1,8 +1,9 @@
-"""Memory and threads that run out: exit code 5 and one line, no signal, nothing left behind, an earlier output as it was.
+"""Makes memory and threads run out, and checks that every program ends well.
 
     out_of_memory_test.py FOLDER_OF_PROGRAMS FAILING_ALLOCATION.so MAKE_DEMO [--every N]
 
-`--every 1` lets every single allocation fail; without it, some out of all of them.
+A program ends with exit code 5 and one line, and with no signal. It leaves nothing behind, and an earlier output stays
+as it was. `--every 1` lets every single allocation fail; without it, some out of all of them fail.
 """
 
 import argparse
@@ -25,7 +26,8 @@ REWRITE, RUN, TRAIN = (str((ARGS.programs / name).resolve()) for name in ("amp-r
 FAILING, MAKE_DEMO = map(os.path.abspath, (ARGS.failing, ARGS.make_demo))
 MODELS = {
     "products": """<ir_version: 8, opset_import: ["" : 17]>
-g (float[n,4] x) => (float[n,2] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}, float[4,2] v = {1,0,2,0,3,0,4,0}> {
+g (float[n,4] x) => (float[n,2] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}, \
+float[4,2] v = {1,0,2,0,3,0,4,0}> {
   a = MatMul (x, w)
   b = Relu (a)
   c = ReduceMean <axes = [1], keepdims = 1> (b)
@@ -40,7 +42,8 @@ g (float[4,4] x, bool c) => (float[4,4] y) {
 }
 """,
     "functions": """<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
-g (float[1,2,5,5] x) => (float[1,2,5,5] y) <float[2,2,3,3] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}> {
+g (float[1,2,5,5] x) => (float[1,2,5,5] y) \
+<float[2,2,3,3] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9}> {
   a = Conv <pads = [1,1,1,1]> (x, w)
   y = my.Block (a)
 }
@@ -87,7 +90,10 @@ def contents(folder):
 
 
 def judge(what, done, before, folder, outputs, kind, may=(0, 5)):
-    """What a run that may have failed has left behind. A folder whose output is new is given its earlier one again."""
+    """Judges what a run that may have failed has left behind, and undoes it.
+
+    A file that changed gets its earlier content again, and a file that is new is removed.
+    """
     after = contents(folder)
     figures.setdefault(kind, {}).setdefault(done.returncode, 0)
     figures[kind][done.returncode] += 1
@@ -120,7 +126,10 @@ def count(command, folder, **variables):
 
 
 def fail_in_children(what, command, folder):
-    """A child for each allocation. What is written must not depend on what children did: nothing is."""
+    """Lets each allocation fail in a child of its own.
+
+    What is written must not depend on what children did, so nothing is written.
+    """
     log = pathlib.Path(tempfile.mkstemp()[1])
     total = count(command, folder)
     for at_once in ("1", "1000000000"):  # that one alone, and all behind it too
@@ -139,7 +148,7 @@ def fail_in_children(what, command, folder):
 
 
 def fail_while_writing(what, command, folder, outputs, last=600):
-    """The last allocations, which writing is among, each in a run of its own."""
+    """Lets the last allocations fail, which writing is among, each in a run of its own."""
     before = contents(folder)
     total = count(command, folder)
     judge(f"{what}: no failure", execute(command, folder), before, folder, outputs, "whole", may=(0,))
@@ -158,7 +167,7 @@ def fail_while_writing(what, command, folder, outputs, last=600):
 
 
 def needed_kib(command, folder):
-    """The least `ulimit -v` with which the loader is through, and one with which all is done."""
+    """Returns the least `ulimit -v`, to 256 KiB, with which the command succeeds."""
     least, enough = 4 << 10, 8 << 20
     while enough - least > 256:
         middle = (least + enough) // 2
@@ -180,7 +189,10 @@ def sweep_addresses(what, command, folder, outputs):
 
 
 def refuse_threads(what, command, folder):
-    """The first threads are made to see how many there are, the others by OpenMP: of four threads, three and three."""
+    """Lets threads fail to start, and checks how many the program says it found.
+
+    The first threads are made to see how many there are, the others by OpenMP: of four threads, three and three.
+    """
     for at, at_once, code, words in (
         (1, "1000000000", 0, "found memory or leave for 1"),
         (3, "1", 0, "found memory or leave for 3"),

@@ -1,6 +1,8 @@
-"""The line that says what a program is at: on a terminal alone, not with --quiet, and gone before anything else is printed.
+"""Checks the line that says what a program is at.
 
 progress_test.py AMP_RUN MAKE_DEMO
+
+The line appears on a terminal alone, and not with --quiet. It is gone before anything else is printed.
 """
 
 import os
@@ -25,7 +27,7 @@ failures = []
 
 
 def read_all(file):
-    """What a terminal was sent; when all writers have left, reading it is an error."""
+    """Reads all that a terminal was sent; when all writers have left, reading it is an error."""
     found = b""
     try:
         while chunk := os.read(file, 4096):
@@ -36,7 +38,7 @@ def read_all(file):
 
 
 def printed(seconds, *flags, on_terminal=True):
-    """By a run that waits for its input so many seconds."""
+    """Returns what a run prints that waits for its input so many seconds."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "m.txt").write_text(MODEL)
@@ -57,7 +59,7 @@ def printed(seconds, *flags, on_terminal=True):
 
 
 def shown(text):
-    """What is left on the terminal: a line that is rewritten begins with a carriage return."""
+    """Returns what is left on the terminal: a line that is rewritten begins with a carriage return."""
     lines = []
     for line in text.split("\n"):
         left = ""

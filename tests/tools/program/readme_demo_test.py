@@ -1,7 +1,10 @@
-"""The example that README.md opens with is what amp-rewrite prints: readme_demo_test.py AMP_REWRITE AMP_RUN MAKE_DEMO REPOSITORY
+"""Checks that amp-rewrite prints the example that README.md opens with.
 
-Every line of it is a line of the real output, but for "..." and for how wide the columns are. What `tools/dev demo` runs at its end, with the model of
-the example, says how far the two models are apart, how long they take and how many bytes.
+    readme_demo_test.py AMP_REWRITE AMP_RUN MAKE_DEMO REPOSITORY
+
+Every line of the example is a line of the real output, but for "..." and for how wide the columns are. `tools/dev demo`
+ends with a run of both models; with the model of the example, that run says how far the two models are apart, how long
+they take and how many bytes.
 """
 
 import os
@@ -18,7 +21,7 @@ def words(line):
 
 
 def last_command(repository):
-    """Of the demo, without the program's name."""
+    """Returns the arguments of the demo's last command, without the program's name."""
     demo = pathlib.Path(repository, "tools/dev").read_text().split("\ndemo() {")[1].split("\n}")[0]
     program, *flags = shlex.split(demo.splitlines()[-1].replace("$folder/", ""))
     assert program == "build/tools/amp-run", f"the demo does not end with a run of both models any more: {program}"
@@ -48,7 +51,7 @@ def main():
     assert done.returncode == 0, done.stderr
     assert both.returncode == 0, both.stderr
     check_costs(both.stdout)
-    # What the last line says of this machine is not so everywhere.
+    # The last line may say something of this machine that is not so everywhere.
     printed = {
         words(line).removesuffix("; this machine is no faster with float16")
         for line in (done.stdout + done.stderr).splitlines()

@@ -1,4 +1,4 @@
-"""What becomes of files when standard output, a report or a disk fails at the last moment: all change, or none.
+"""Checks files when standard output, a report or a disk fails at the last moment: all files change, or none.
 
 streams_test.py AMP_REWRITE MAKE_DEMO
 """

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What nests as deep as the limits allow, and functions that call functions, in little stack and little memory.
+"""Rewrites models that nest as deep as the limits allow, and functions that call functions.
 
   deep_models.py --tool build/tools/amp-rewrite
 
-Each case is run with the stack that a shell gives and with `ulimit -s 128`. Failures are one line each:
+Little stack and little memory must be enough. Each case is run with the stack that a shell gives and with
+`ulimit -s 128`. Failures are one line each:
   stack     bodies, types and calls as deep as the largest limits let them be: exit 0
   memory    functions that call the next one twice take at most 1.5 times the memory of the same nodes without functions
             (--functions inline; 1.75 times with specialise, which remembers where every node came from)

@@ -1,5 +1,5 @@
-// What amp-rewrite takes on its command line: flags, their values, files, and the help that states them. What fails is
-// one line and its exit code.
+// The command line of amp-rewrite: flags, their values, files, and the help that states them. A mistake gets one line
+// and its exit code.
 #include <filesystem>
 
 #include "absl/algorithm/container.h"

@@ -1,4 +1,4 @@
-// What amp-run --evaluate finds on a data set.
+// The figures of amp-run --evaluate on a data set.
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

@@ -21,7 +21,7 @@ inline constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: [""
     [first] y = LeakyRelu <alpha = 0.5> (x)
     [second] z = Sigmoid (y)
   })";
-// The same, with another slope.
+// A model like kModel, whose LeakyRelu has another slope.
 inline constexpr absl::string_view kOther = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
     y = LeakyRelu <alpha = 0.25> (x)

@@ -1,4 +1,4 @@
-// What amp-run takes, prints and writes. What fails is one line and its exit code.
+// The inputs of amp-run, and what it prints and writes. An error is one line and its exit code.
 #include "tools/run/amp_run.h"
 
 #include <sys/resource.h>
@@ -415,7 +415,7 @@ TEST_CASE("dimensions of made-up inputs that have no name are sized by input and
   runs.Fails(flags("x:1=6"), 2,
              "no input has a dimension of unknown size with the name 'x:1'; they have 'n', 'x:0', 'x:2'", "@rows.onnx");
   runs.Fails(flags("x:0=5"), 2, "inputs are made up: --dim x:2=N sizes them", "@rows.onnx");
-  // Those of a file have their sizes.
+  // Inputs that a file gives have their sizes.
   const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 4, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   runs.folder().Write("x.npz", *NpzBytes({{"x", x}}));
   runs.Fails({"--random-inputs", "--inputs", "@x.npz"}, 2, "inputs are made up: --dim n=N sizes them", "@rows.onnx");

@@ -1,4 +1,4 @@
-// What --profile makes of the times of nodes, and that a run's own are whole.
+// The table and the trace that --profile makes of the times of nodes, and the complete times of a run itself.
 #include "tools/run/profile_run.h"
 
 #include "ir/file/model_file.h"

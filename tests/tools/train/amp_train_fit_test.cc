@@ -1,4 +1,5 @@
-// What amp-train needs and keeps of a run: inputs that nobody reads, the table, the end of a run that is not the last epoch.
+// The data that a run of amp-train needs, and the results that it keeps: inputs that nobody reads, the table, a run
+// that ends ahead of its last epoch.
 #include <signal.h>
 
 #include <algorithm>
@@ -166,7 +167,7 @@ TEST_CASE("a validation split is the last samples, before any are shuffled: as t
   CHECK_THAT(runs.TrainError(With(flags, {"--resume", "@split.npz"})), Contains("expected 30 samples, as when it was"));
 }
 
-// Of labels that are the others in the last ten samples: the test loss rises while the training goes on.
+// Writes data whose labels are swapped in the last ten samples, so that the test loss rises while the training goes on.
 void WritePointsThatOverfit(const TrainRuns& runs) {
   NamedTensors points = Points();
   for (int i = 30; i < 40; ++i) {

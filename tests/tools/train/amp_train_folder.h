@@ -51,7 +51,7 @@ class TrainRuns {
     all.insert(all.end(), flags.begin(), flags.end());
     return Run(all, std::move(streams));
   }
-  // Of a run that fails, without the program's name.
+  // Returns the error of a run that fails, without the program's name.
   std::string Error(const std::vector<std::string>& arguments, int exit_code = 2) const {
     const ToolOutput output = Run(arguments);
     INFO(output.err);

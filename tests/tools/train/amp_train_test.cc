@@ -1,4 +1,4 @@
-// What amp-train takes, prints and writes. What fails is one line and its exit code.
+// The inputs of amp-train, and what it prints and writes. An error is one line and its exit code.
 #include "tools/train/amp_train.h"
 
 #include <signal.h>

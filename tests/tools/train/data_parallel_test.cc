@@ -81,7 +81,7 @@ std::unique_ptr<Trainer> MakeTrainer(const std::string& path, RankGroup* ranks) 
   return *std::move(trainer);
 }
 
-// What each rank has after `num_steps`; `spoil` may change what a rank is given.
+// Returns the states of each rank after `num_steps`. `spoil` may change the inputs of a rank.
 std::vector<States> Train(const std::string& path, int num_ranks, int num_steps,
                           const std::function<void(int step, int rank, NamedDatums&)>& spoil = nullptr) {
   std::vector<States> states(static_cast<size_t>(num_ranks));

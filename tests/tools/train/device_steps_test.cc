@@ -67,7 +67,7 @@ TrainStep TakeStep(Trainer& trainer, const NamedDatums& inputs) {
   return *step;
 }
 
-// What the processor ran that is not made of shapes, and more than a view.
+// Returns the operators that the processor ran, but for arithmetic with shapes and views.
 Names OnHost(const std::vector<Instruction>& instructions) {
   Names names;
   for (const Instruction& instruction : instructions) {

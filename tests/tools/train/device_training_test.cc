@@ -1,4 +1,5 @@
-// Training on a device, by its test double, and on a GPU, where there is one: the same steps as on the processor, with states that stay there.
+// Training on a device, by its test double, and on a GPU, where there is one. The steps are the same as on the
+// processor, and the states stay on the device.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,7 +50,7 @@ TrainStep StepOf(Trainer& trainer, const NamedDatums& batch) {
   return *std::move(step);
 }
 
-// Of all states; "" where they agree.
+// Returns the first state that differs and its difference, or "" where all states agree.
 std::string Difference(const Trainer& a, const Trainer& b, double tolerance) {
   for (const std::string& name : a.StateNames()) {
     const std::string difference = DifferenceOf(*a.State(name), *b.State(name), tolerance);
@@ -84,7 +85,8 @@ void CheckSameOn(const std::shared_ptr<Accelerator>& device, const std::string& 
     CHECK(a.finite == b.finite);
     CHECK(a.loss_scale == b.loss_scale);
     if (i != kSpoiled) CHECK(a.loss == Approx(b.loss).epsilon(tolerance));
-    // The batch and the learning rate; loss, logits, what the forward model gives, the scale, and whether the step was one.
+    // The batch and the learning rate go in. The loss, the logits, the forward model's outputs, the scale, and whether
+    // the step was taken come out.
     CHECK(there->session().LastCopies().in <= 3);
     CHECK(there->session().LastCopies().out <= 5);
   }
@@ -211,7 +213,7 @@ TEST_CASE("batches are gathered on the device, as they would be on the processor
       CHECK(DifferenceOf(*device->CopyOut(batch, nullptr), *here.Batch(some), 0).empty());
     }
   }
-  // What is converted otherwise stays where it is.
+  // Data that is converted in another way stays on the processor.
   DataColumn doubles = *DataColumn::OfData({"x", DType::kFloat16, {-1, 4}}, floats, {});
   REQUIRE(doubles.MoveTo(*device).ok());
   CHECK((*doubles.Batch(rows)).IsOnHost());

@@ -214,7 +214,7 @@ TEST_CASE("a step with a BatchNormalization, whose statistics are those of the b
        .kernels = {"loops BatchNormalizationGradient", "loops BatchNormalization"}});
 }
 
-// ---- losses -----------------------------------------------------------------------------------------------------------
+// ---- losses ---------------------------------------------------------------------------------------------------------
 
 std::string MakeClassifier(const ScratchFolder& folder, const std::string& labels, const std::string& policy) {
   const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]> g (float[n,5] x) => (float[n,4] p)

@@ -79,7 +79,7 @@ TEST_CASE("in what is no step, functions of domain ai.amp are run as their bodie
   CHECK(run(R"(, metadata_props: ["amp.state" : "[]"])"));
 }
 
-// What gives y with the kernels for functions of domain ai.amp and without.
+// Runs a model whose y is the result of `call`, with the kernels for functions of domain ai.amp and without them.
 std::vector<absl::StatusOr<std::vector<Tensor>>> RunBothWays(const std::string& call) {
   const std::string text =
       R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1], metadata_props: ["amp.state" : "[]"]>

@@ -15,12 +15,18 @@ import time
 import zipfile
 
 AMP_TRAIN, MAKE_DEMO = map(os.path.abspath, sys.argv[1:3])
-STEP = r"""<ir_version: 8, opset_import: ["" : 17],
- metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
-  "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\",\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\",\"loss_kind\":\"softmax-cross-entropy\"}"]>
+STEP = (
+    r"""<ir_version: 8, opset_import: ["" : 17],
+ metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},"""
+    r"""{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
+  "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\","""
+    r"""\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,"""
+    r"""\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\","""
+    r"""\"loss_kind\":\"softmax-cross-entropy\"}"]>
 step (float[n,64] x, int64[n] labels, float rate, float[64,8] w, int64 count)
   => (float[n,8] logits, float loss, float[64,8] w_next, int64 count_next)
-  <float rate = {0.01}, int64 count = {0}, float[64,8] w = {WEIGHTS}, int64 one = {1}, int64 depth = {8}, float[2] zero_one = {0, 1}> {
+  <float rate = {0.01}, int64 count = {0}, float[64,8] w = {WEIGHTS}, int64 one = {1}, int64 depth = {8}, """
+    r"""float[2] zero_one = {0, 1}> {
   logits = MatMul (x, w)
   loss = SoftmaxCrossEntropyLoss (logits, labels)
   p = Softmax <axis = -1> (logits)
@@ -32,7 +38,8 @@ step (float[n,64] x, int64[n] labels, float rate, float[64,8] w, int64 count)
   w_next = Sub (w, w_step)
   count_next = Add (count, one)
 }
-""".replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(64 * 8)))
+"""
+).replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(64 * 8)))
 SAMPLES = 4096
 
 

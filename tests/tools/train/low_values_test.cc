@@ -1,4 +1,5 @@
-// What a mixed step of training holds in 16 bits while it runs, and what a loss scale that is too large does to it.
+// The values that a mixed step of training holds in 16 bits while it runs, and the effect of a loss scale that is too
+// large.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -34,10 +34,15 @@ MPIRUN = [
     "lo",
 ]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-# Averages its loss over ranks, and not its gradients.
-DRIFTING = r"""<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
- metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
-  "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\",\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\",\"loss_kind\":\"softmax-cross-entropy\"}"]>
+# This step averages its loss over ranks, and not its gradients.
+DRIFTING = (
+    r"""<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
+ metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},"""
+    r"""{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
+  "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\","""
+    r"""\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,"""
+    r"""\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\","""
+    r"""\"loss_kind\":\"softmax-cross-entropy\"}"]>
 step (float[n,20] x, int64[n] labels, float rate, float[20,4] w, int64 count)
   => (float[n,4] logits, float loss, float[20,4] w_next, int64 count_next)
   <float rate = {0.01}, int64 count = {0}, float[20,4] w = {WEIGHTS}, int64 one = {1}> {
@@ -53,7 +58,8 @@ step (float[n,20] x, int64[n] labels, float rate, float[20,4] w, int64 count)
 }
 <domain: "ai.amp", opset_import: ["" : 17]> StartMeanOverRanks (value) => (started) { started = Identity (value) }
 <domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) }
-""".replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(80)))
+"""
+).replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(80)))
 
 
 def write_npy(path, kind, shape, values, code):
@@ -304,7 +310,10 @@ class Test:
             assert difference(whole, resumed) < 1e-5, f"{ranks} ranks: {difference(whole, resumed)} apart"
 
     def stopped(self):
-        """mpirun passes a signal on to all ranks, which stop after the same step, and go on in the middle of the epoch."""
+        """Checks that mpirun passes a signal on to all ranks.
+
+        The ranks stop after the same step, and go on in the middle of the epoch.
+        """
         path = self.folder / "stopped.npz"
         process = subprocess.Popen(
             [
@@ -337,7 +346,7 @@ class Test:
         assert difference(whole, one) < 1e-5, f"{difference(whole, one)} apart"
 
     def refused(self):
-        """What would train ranks apart is an error, told once."""
+        """Checks that what would train ranks apart is an error, told once."""
         self.fails(
             self.run(2, step="plain"),
             2,

@@ -15,8 +15,8 @@
 
 namespace amp {
 
-// Of a model x [n, 3] -> MatMul, Add -> logits [n, 2]; x that is not finite makes a step that is skipped. `first` makes
-// h of x.
+// Returns the step graph of a model x [n, 3] -> MatMul, Add -> logits [n, 2]. A step is skipped where x is not finite.
+// `first` computes h, the input of the MatMul, from x.
 inline std::string RegressionText(const std::string& first = "h = Identity (x)") {
   return R"(<ir_version: 8, opset_import: ["" : 17]>
     step (float[n,3] x, int64[n] labels, float rate, float[3,2] w, float[2] b, float scale, int64 count)

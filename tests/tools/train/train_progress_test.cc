@@ -1,4 +1,5 @@
-// What a training run keeps beside the state: orders of samples, sums, curves; and how predictions are judged.
+// The progress that a training run keeps beside the state: orders of samples, sums, curves; and how predictions are
+// judged.
 #include "tools/train/train_progress.h"
 
 #include <algorithm>
