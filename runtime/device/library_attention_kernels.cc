@@ -8,7 +8,7 @@
 #include "ir/base/status.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/storage.h"
-#include "runtime/kernel/attention_unit.h"
+#include "runtime/kernel/fused_attention.h"
 
 namespace amp {
 namespace {
@@ -17,13 +17,13 @@ using device::LibraryAttention;
 
 constexpr size_t kMask = 3;
 
-Refusal WhyNotUnit(const AttentionUnit& unit, absl::Span<const DType> types) {
+Refusal WhyNotFused(const FusedAttention& fused, absl::Span<const DType> types) {
   const DType type = types[0];
   if (type != DType::kFloat16 && type != DType::kBfloat16) return "the library attends in 16 bits alone";
-  if (unit.form.soft_cap != 0 || unit.zeroes_nans) return "capped scores, or NaN made zeros";
-  if (unit.form.masks.size() > 1) return "several masks";
-  if (unit.form.masks.empty()) return {};
-  if (unit.form.masks[0].kind != AttentionForm::Mask::Kind::kAdded) return "a mask that is not added";
+  if (fused.form.soft_cap != 0 || fused.zeroes_nans) return "capped scores, or NaN made zeros";
+  if (fused.form.masks.size() > 1) return "several masks";
+  if (fused.form.masks.empty()) return {};
+  if (fused.form.masks[0].kind != AttentionForm::Mask::Kind::kAdded) return "a mask that is not added";
   return types[kMask] == type ? nullptr : "a mask of another type";
 }
 
@@ -65,7 +65,7 @@ bool HasElementsInRows(const AttentionViews& views) {
   return in_rows(views.q) && in_rows(views.k) && in_rows(views.v) && in_rows(views.y);
 }
 
-absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const AttentionUnit& unit,
+absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const FusedAttention& fused,
                                              const AttentionViews& views) {
   AMP_ASSIGN_OR_RETURN(const int64_t key_heads, KeyHeads(views));
   if (!HasElementsInRows(views)) return Refusal("rows whose elements are apart");
@@ -87,8 +87,8 @@ absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const
                                 .v_steps = StepsOf(views.v),
                                 .y_steps = StepsOf(views.y),
                                 .mask_dims = {},
-                                .scale = static_cast<float>(unit.form.scale)};
-  if (unit.form.masks.empty()) return attention;
+                                .scale = static_cast<float>(fused.form.scale)};
+  if (fused.form.masks.empty()) return attention;
   const std::optional<Dims> mask_dims = MaskDims(context.Input(kMask), views);
   if (!mask_dims.has_value()) return Refusal("a mask of another shape");
   attention.mask = context.Input(kMask).data();
@@ -97,12 +97,12 @@ absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const
 }
 
 absl::Status Attention(KernelContext& context) {
-  const auto& unit = context.State<AttentionUnit>();
+  const auto& fused = context.State<FusedAttention>();
   absl::InlinedVector<DType, kMask + 1> types;
   for (size_t port = 0; port < context.num_inputs(); ++port) types.push_back(context.Input(port).dtype());
-  if (const Refusal refusal = WhyNotUnit(unit, types)) return refusal;
-  AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
-  AMP_ASSIGN_OR_RETURN(LibraryAttention attention, AttentionOf(context, unit, views));
+  if (const Refusal refusal = WhyNotFused(fused, types)) return refusal;
+  AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, fused));
+  AMP_ASSIGN_OR_RETURN(LibraryAttention attention, AttentionOf(context, fused, views));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), views.stored));
   if (y->num_elements() == 0 || attention.keys == 0) return Refusal("nothing to attend to");
   attention.y = y->mutable_data();
@@ -116,8 +116,10 @@ constexpr KernelRow kRow = DeviceRow("Attention", Attention, nullptr);
 
 }  // namespace
 
-bool MayAttendOnDevice(const AttentionUnit& unit, absl::Span<const DType> types) { return !WhyNotUnit(unit, types); }
+bool MayAttendOnDevice(const FusedAttention& fused, absl::Span<const DType> types) {
+  return !WhyNotFused(fused, types);
+}
 
-const KernelRow& AttentionUnitDeviceRow() { return kRow; }
+const KernelRow& FusedAttentionDeviceRow() { return kRow; }
 
 }  // namespace amp

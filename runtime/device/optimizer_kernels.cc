@@ -9,7 +9,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
-#include "runtime/device/optimizer_units.h"
+#include "runtime/device/fused_optimizers.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/optimizer.h"
 #include "runtime/device/storage.h"
@@ -41,7 +41,7 @@ constexpr Optimizer kAdamW = {device::Optimizer::kAdam, kAdamWForm};
 // Inputs: `apply` (if conditional), weight, gradient, slots, rate, learning rate (if weights decay).
 enum class When { kAlways, kIfApplied };
 
-// The ports of one node's operands and results. In a unit, those of its nodes follow one another.
+// The ports of one node's operands and results. In a fused pattern, those of its nodes follow one another.
 template <const Optimizer& kOptimizer, When kWhen>
 struct Ports {
   static constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0, kRates = kFirst + 2 + kOptimizer.form.num_slots,
@@ -133,7 +133,7 @@ absl::Status Step(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Computes a unit: nodes with all their outputs and with the same attributes, rates and truth value.
+// Computes a fused pattern: nodes with all their outputs and with the same attributes, rates and truth value.
 template <const Optimizer& kOptimizer, When kWhen>
 absl::Status StepAll(KernelContext& context) {
   using OfNode = Ports<kOptimizer, kWhen>;
@@ -256,30 +256,30 @@ constexpr KernelRow ConditionalRowOf(absl::string_view name) {
 }
 
 template <const Optimizer& kOptimizer, When kWhen>
-constexpr OptimizerUnit UnitOf(absl::string_view name) {
+constexpr FusedOptimizer FusedOf(absl::string_view name) {
   using OfNode = Ports<kOptimizer, kWhen>;
-  OptimizerUnit unit = {.row = InPlace(DeviceRow(name, StepAll<kOptimizer, kWhen>, nullptr, {}, kDomain)),
-                        .num_inputs = OfNode::kInputs,
-                        .num_outputs = OfNode::kOutputs,
-                        .first_rate = OfNode::kRates,
-                        .is_conditional = kWhen == When::kIfApplied,
-                        .attributes = kOptimizer.form.Attributes()};
-  return unit;
+  FusedOptimizer fused = {.row = InPlace(DeviceRow(name, StepAll<kOptimizer, kWhen>, nullptr, {}, kDomain)),
+                          .num_inputs = OfNode::kInputs,
+                          .num_outputs = OfNode::kOutputs,
+                          .first_rate = OfNode::kRates,
+                          .is_conditional = kWhen == When::kIfApplied,
+                          .attributes = kOptimizer.form.Attributes()};
+  return fused;
 }
 
-constexpr OptimizerUnit kUnits[] = {
-    UnitOf<kSgd, When::kAlways>("Sgd"),
-    UnitOf<kMomentum, When::kAlways>("Momentum"),
-    UnitOf<kNesterov, When::kAlways>("NesterovMomentum"),
-    UnitOf<kRmsprop, When::kAlways>("Rmsprop"),
-    UnitOf<kAdam, When::kAlways>("Adam"),
-    UnitOf<kAdamW, When::kAlways>("AdamW"),
-    UnitOf<kSgd, When::kIfApplied>("ConditionalSgd"),
-    UnitOf<kMomentum, When::kIfApplied>("ConditionalMomentum"),
-    UnitOf<kNesterov, When::kIfApplied>("ConditionalNesterovMomentum"),
-    UnitOf<kRmsprop, When::kIfApplied>("ConditionalRmsprop"),
-    UnitOf<kAdam, When::kIfApplied>("ConditionalAdam"),
-    UnitOf<kAdamW, When::kIfApplied>("ConditionalAdamW"),
+constexpr FusedOptimizer kFusedOptimizers[] = {
+    FusedOf<kSgd, When::kAlways>("Sgd"),
+    FusedOf<kMomentum, When::kAlways>("Momentum"),
+    FusedOf<kNesterov, When::kAlways>("NesterovMomentum"),
+    FusedOf<kRmsprop, When::kAlways>("Rmsprop"),
+    FusedOf<kAdam, When::kAlways>("Adam"),
+    FusedOf<kAdamW, When::kAlways>("AdamW"),
+    FusedOf<kSgd, When::kIfApplied>("ConditionalSgd"),
+    FusedOf<kMomentum, When::kIfApplied>("ConditionalMomentum"),
+    FusedOf<kNesterov, When::kIfApplied>("ConditionalNesterovMomentum"),
+    FusedOf<kRmsprop, When::kIfApplied>("ConditionalRmsprop"),
+    FusedOf<kAdam, When::kIfApplied>("ConditionalAdam"),
+    FusedOf<kAdamW, When::kIfApplied>("ConditionalAdamW"),
 };
 
 constexpr KernelRow kRows[] = {
@@ -305,9 +305,9 @@ constexpr KernelRow kRows[] = {
 
 absl::Span<const KernelRow> OptimizerDeviceKernels() { return kRows; }
 
-const OptimizerUnit* FindOptimizerUnit(absl::string_view domain, absl::string_view op_type) {
-  for (const OptimizerUnit& unit : kUnits) {
-    if (unit.row.domain == domain && unit.row.op_type == op_type) return &unit;
+const FusedOptimizer* FindFusedOptimizer(absl::string_view domain, absl::string_view op_type) {
+  for (const FusedOptimizer& fused : kFusedOptimizers) {
+    if (fused.row.domain == domain && fused.row.op_type == op_type) return &fused;
   }
   return nullptr;
 }

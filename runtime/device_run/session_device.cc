@@ -13,9 +13,9 @@
 #include "runtime/device/accelerator.h"
 #include "runtime/device/chain_kernels.h"
 #include "runtime/device/families.h"
+#include "runtime/device/fused_norm_kernels.h"
+#include "runtime/device/fused_optimizers.h"
 #include "runtime/device/library_attention_kernels.h"
-#include "runtime/device/norm_unit_kernels.h"
-#include "runtime/device/optimizer_units.h"
 #include "runtime/device_run/device_execution.h"
 #include "runtime/device_run/device_frame.h"
 #include "runtime/device_run/find_kernels.h"
@@ -62,11 +62,11 @@ class OneSessionDevice : public SessionDevice {
   // Only the device's kernels: those of the processor would take nodes away from the device.
   FusionRules fusion_rules() const override {
     return {.takes_epilogue = TakesEpilogueOnDevice,
-            .attention = {.row = AttentionUnitDeviceRow(), .may_take = MayAttendOnDevice},
+            .attention = {.row = FusedAttentionDeviceRow(), .may_take = MayAttendOnDevice},
             .find_norm = FindDeviceNormRow,
             .find_reduction = FindDeviceReductionRow,
             .chains = {&DeviceChainRow()},
-            .find_update = FindOptimizerUnit};
+            .find_update = FindFusedOptimizer};
   }
   bool Has(const Tensor& tensor) const override { return device_->Has(tensor); }
   absl::StatusOr<std::vector<Datum>> Run(MainCall call) override;

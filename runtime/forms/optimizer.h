@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/graph/graph.h"
-#include "runtime/kernel/optimizer_unit.h"
+#include "runtime/kernel/fused_optimizer.h"
 
 namespace amp {
 

@@ -21,29 +21,29 @@ bool IsGivenBackAlone(const Model& model, ValueId value) {
 }
 
 // Whether the node has all inputs and outputs that the operator can have, and its outputs are read by nobody else.
-bool MayJoin(const Model& model, const OptimizerUnit& unit, const Node& node) {
-  return node.inputs.size() == unit.num_inputs && node.outputs.size() == unit.num_outputs &&
+bool MayJoin(const Model& model, const FusedOptimizer& fused, const Node& node) {
+  return node.inputs.size() == fused.num_inputs && node.outputs.size() == fused.num_outputs &&
          std::none_of(node.inputs.begin(), node.inputs.end(), [](ValueId input) { return input == kNone; }) &&
          std::all_of(node.outputs.begin(), node.outputs.end(),
                      [&](ValueId output) { return IsGivenBackAlone(model, output); });
 }
 
-// Returns a key that is equal for nodes that may join one unit, which one launch computes.
-std::string KeyOf(const OptimizerUnit& unit, const Node& node) {
+// Returns a key that is equal for nodes that may join one fused pattern, which one launch computes.
+std::string KeyOf(const FusedOptimizer& fused, const Node& node) {
   std::string key = absl::StrCat(node.op_type(), " ", node.graph.index());
-  if (unit.is_conditional) absl::StrAppend(&key, " ", node.inputs[0].index());
-  for (size_t port = unit.first_rate; port < node.inputs.size(); ++port) {
+  if (fused.is_conditional) absl::StrAppend(&key, " ", node.inputs[0].index());
+  for (size_t port = fused.first_rate; port < node.inputs.size(); ++port) {
     absl::StrAppend(&key, " ", node.inputs[port].index());
   }
-  for (const char* const name : unit.attributes) {
+  for (const char* const name : fused.attributes) {
     const std::optional<float> value = name == nullptr ? std::nullopt : GetFloat(node, name);
     absl::StrAppend(&key, " ", value.has_value() ? absl::StrFormat("%a", *value) : "none");
   }
   return key;
 }
 
-Fusion UnitOf(const Model& model, const OptimizerUnit& unit, std::vector<NodeId> nodes) {
-  Fusion fusion{.nodes = std::move(nodes), .rows = {&unit.row}};
+Fusion FusedOf(const Model& model, const FusedOptimizer& fused, std::vector<NodeId> nodes) {
+  Fusion fusion{.nodes = std::move(nodes), .rows = {&fused.row}};
   for (const NodeId id : fusion.nodes) {
     const Node& node = model.node(id);
     fusion.operands.insert(fusion.operands.end(), node.inputs.begin(), node.inputs.end());
@@ -54,26 +54,26 @@ Fusion UnitOf(const Model& model, const OptimizerUnit& unit, std::vector<NodeId>
 
 }  // namespace
 
-void FindUpdates(const Model& model, FindUpdateUnit find_unit, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void FindUpdates(const Model& model, FindFusedUpdate find_fused, FusedNodes& taken, std::vector<Fusion>& fusions) {
   struct Group {
-    const OptimizerUnit* unit = nullptr;
+    const FusedOptimizer* fused = nullptr;
     std::vector<NodeId> nodes;
   };
   std::map<std::string, Group> groups;
   for (const GraphId graph : model.AllGraphs()) {
     for (const NodeId id : model.NodesInOrder(graph)) {
       const Node& node = model.node(id);
-      const OptimizerUnit* const unit = taken[id] ? nullptr : find_unit(node.domain(), node.op_type());
-      if (unit == nullptr || !MayJoin(model, *unit, node)) continue;
-      Group& group = groups[KeyOf(*unit, node)];
-      group.unit = unit;
+      const FusedOptimizer* const fused = taken[id] ? nullptr : find_fused(node.domain(), node.op_type());
+      if (fused == nullptr || !MayJoin(model, *fused, node)) continue;
+      Group& group = groups[KeyOf(*fused, node)];
+      group.fused = fused;
       group.nodes.push_back(id);
     }
   }
   for (auto& [unused, group] : groups) {
     if (group.nodes.size() < 2) continue;
     for (const NodeId id : group.nodes) taken[id] = true;
-    fusions.push_back(UnitOf(model, *group.unit, std::move(group.nodes)));
+    fusions.push_back(FusedOf(model, *group.fused, std::move(group.nodes)));
   }
 }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "runtime/cpu/attention_units.h"
+#include "runtime/cpu/fused_attention_kernel.h"
 #include "runtime/loops/chain.h"
 #include "runtime/loops/families.h"
-#include "runtime/loops/norm_units.h"
+#include "runtime/loops/fused_norms.h"
 #include "runtime/plan/find_chains.h"
 #include "runtime/plan/find_epilogues.h"
-#include "runtime/plan/find_units.h"
+#include "runtime/plan/find_fused_patterns.h"
 #include "runtime/plan/find_updates.h"
 #include "runtime/plan/program.h"
 
@@ -23,12 +23,12 @@ MayHaveEpilogue EpilogueRule(const Model& model, const SessionOptions& options, 
   };
 }
 
-bool TakesAllAttention(const AttentionUnit&, absl::Span<const DType>) { return true; }
+bool TakesAllAttention(const FusedAttention&, absl::Span<const DType>) { return true; }
 
 }  // namespace
 
 FusionRules ProcessorFusionRules() {
-  return {.attention = {.row = AttentionUnitRow(), .may_take = TakesAllAttention},
+  return {.attention = {.row = FusedAttentionRow(), .may_take = TakesAllAttention},
           .find_norm = FindNormRow,
           .find_reduction = FindReductionRow,
           .chains = ChainRows()};

@@ -12,16 +12,16 @@
 namespace amp {
 
 struct Fusion {
-  std::vector<NodeId> nodes;  // the first one has the epilogue; in a unit, the last one gives the result
+  std::vector<NodeId> nodes;  // the first one has the epilogue; in a fused pattern, the last one gives the result
   Epilogue epilogue = {};
-  std::vector<ValueId> operands = {};  // of the epilogue, behind the first node's inputs; or a unit's inputs
+  std::vector<ValueId> operands = {};  // of the epilogue, behind the first node's inputs; or a fused pattern's inputs
   ValueId result = kNone;
-  std::vector<ValueId> results = {};  // used instead of `result` by units with several results
-  // For a unit: the kernels that compute it, and the state that tells them about its nodes.
+  std::vector<ValueId> results = {};  // used instead of `result` by fused patterns with several results
+  // For a fused pattern: the kernels that compute it, and the state that tells them about its nodes.
   std::vector<const KernelRow*> rows = {};
   std::unique_ptr<KernelState> form = nullptr;
 
-  bool IsUnit() const { return !rows.empty(); }
+  bool IsFusedPattern() const { return !rows.empty(); }
 };
 
 // Whether a node is in a fusion.

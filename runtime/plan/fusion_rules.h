@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/kernel/kernel.h"
-#include "runtime/plan/find_units.h"
+#include "runtime/plan/find_fused_patterns.h"
 #include "runtime/plan/find_updates.h"
 
 namespace amp {
@@ -17,7 +17,7 @@ struct FusionRules {
   FindPatternRow find_norm = nullptr;
   FindOperatorRow find_reduction = nullptr;
   std::vector<const KernelRow*> chains = {};
-  FindUpdateUnit find_update = nullptr;  // null: optimizer steps run one by one
+  FindFusedUpdate find_update = nullptr;  // null: optimizer steps run one by one
 };
 
 FusionRules ProcessorFusionRules();

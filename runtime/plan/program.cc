@@ -173,20 +173,20 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   return instruction;
 }
 
-Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> unfused) {
-  Instruction unit{.node = fusion.nodes.back(),
-                   .is_unit = true,
-                   .inputs = fusion.operands,
-                   .outputs = fusion.results.empty() ? std::vector{fusion.result} : fusion.results,
-                   .kernels = fusion.rows,
-                   .unfused = std::move(unfused)};
-  const absl::MutexLock lock(&unit.site->mutex);
-  unit.site->states.push_back(std::move(fusion.form));
-  return unit;
+Instruction MakeFusedPattern(Fusion& fusion, std::vector<Instruction> unfused) {
+  Instruction fused{.node = fusion.nodes.back(),
+                    .is_fused_pattern = true,
+                    .inputs = fusion.operands,
+                    .outputs = fusion.results.empty() ? std::vector{fusion.result} : fusion.results,
+                    .kernels = fusion.rows,
+                    .unfused = std::move(unfused)};
+  const absl::MutexLock lock(&fused.site->mutex);
+  fused.site->states.push_back(std::move(fusion.form));
+  return fused;
 }
 
 Instruction MakeFused(Fusion& fusion, std::vector<Instruction> unfused) {
-  if (fusion.IsUnit()) return MakeUnit(fusion, std::move(unfused));
+  if (fusion.IsFusedPattern()) return MakeFusedPattern(fusion, std::move(unfused));
   const Instruction& first = *std::find_if(unfused.begin(), unfused.end(),
                                            [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
@@ -208,7 +208,7 @@ void Fuse(const Model& model, std::vector<Fusion>& fusions, std::vector<Instruct
   for (const Instruction& instruction : block) is_there[instruction.node] = true;
   IdVector<NodeId, Fusion*> fusion_of(model.num_nodes(), nullptr);
   for (Fusion& fusion : fusions) {
-    const NodeId wanted = fusion.IsUnit() ? fusion.nodes.back() : fusion.nodes.front();
+    const NodeId wanted = fusion.IsFusedPattern() ? fusion.nodes.back() : fusion.nodes.front();
     if (!is_there[wanted]) continue;  // the node is in another graph, or its result is a constant
     for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
   }
@@ -241,7 +241,7 @@ std::string OperatorText(const Model& model, NodeId id) {
 std::string InstructionText(const Model& model, const Instruction& instruction) {
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* const row = instruction.site->row;
-  if (!instruction.is_unit || row == nullptr) return OperatorText(model, instruction.node);
+  if (!instruction.is_fused_pattern || row == nullptr) return OperatorText(model, instruction.node);
   return absl::StrCat(row->op_type, " of ", instruction.unfused.size());
 }
 

@@ -21,11 +21,11 @@
 
 namespace amp {
 
-// A node, or several nodes that one kernel computes: either a node with the nodes behind it as an epilogue, or a unit,
-// whose `node` is its last one.
+// A node, or several nodes that one kernel computes: either a node with the nodes behind it as an epilogue, or a fused
+// pattern, whose `node` is its last one.
 struct Instruction {
   NodeId node;
-  bool is_unit = false;
+  bool is_fused_pattern = false;
   // Values, kNone where absent. `inputs` holds the inputs of the node, then the operands of the epilogue.
   std::vector<ValueId> inputs = {}, outputs = {};
   std::vector<const KernelRow*> kernels = {};  // best first
@@ -62,7 +62,7 @@ void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& pro
 
 // Returns "my.domain::Gate-1", "MatMul-13", as escaped text.
 std::string OperatorText(const Model& model, NodeId node);
-// Returns OperatorText, or "LayerNorm of 7" for a unit of 7 nodes that has run as one.
+// Returns OperatorText, or "LayerNorm of 7" for a fused pattern of 7 nodes that has run as one.
 std::string InstructionText(const Model& model, const Instruction& instruction);
 // Returns "MatMul#0 (MatMul-13)", for messages.
 std::string Describe(const Model& model, NodeId node);

@@ -28,13 +28,13 @@ absl::Status CheckPresent(const Node& node, const KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Whether the inputs of a unit have the element types by which its nodes were recognised as a unit. Units with several
+// Whether the inputs of a fused pattern have the element types by which its nodes were recognised. Those with several
 // results are recognised by operators alone: their inputs' types may be unknown to inference, and their kernels check
 // them.
-bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
-  const bool may_be_unknown = unit.outputs.size() > 1;
-  for (size_t i = 0; i < unit.inputs.size(); ++i) {
-    const ValueId input = unit.inputs[i];
+bool HasInferredTypes(const Model& model, const Instruction& fused, const KernelContext& context) {
+  const bool may_be_unknown = fused.outputs.size() > 1;
+  for (size_t i = 0; i < fused.inputs.size(); ++i) {
+    const ValueId input = fused.inputs[i];
     if (input == kNone || (may_be_unknown && model.value(input).dtype == DType::kUndefined)) continue;
     if (context.Input(i).dtype() != model.value(input).dtype) return false;
   }
@@ -42,7 +42,7 @@ bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelC
 }
 
 absl::Status CheckInputs(const Model& model, const Instruction& instruction, const KernelContext& context) {
-  if (!instruction.is_unit) return CheckPresent(model.node(instruction.node), context);
+  if (!instruction.is_fused_pattern) return CheckPresent(model.node(instruction.node), context);
   if (HasInferredTypes(model, instruction, context)) return absl::OkStatus();
   return Refusal("inputs of other types");
 }

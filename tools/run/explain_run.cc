@@ -122,7 +122,7 @@ void AppendRows(const Session& session, const NodePaths& paths, const Instructio
   rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(model, instruction),
                   TypesOf(model, instruction), ComputeText(model, instruction), DeviceText(session, instruction)});
   for (const Instruction& part : instruction.unfused) {
-    if (part.node == instruction.node && !instruction.is_unit) continue;
+    if (part.node == instruction.node && !instruction.is_fused_pattern) continue;
     rows.push_back({Escaped(paths.nodes[part.node]), OperatorText(model, part.node), absl::StrCat("part of ", path),
                     TypesOf(model, part), "", DeviceText(session, instruction)});
   }

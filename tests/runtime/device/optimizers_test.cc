@@ -129,7 +129,7 @@ struct Updates {
 // The steps of weights of these sizes, in one model; run three times, of which the last are recorded and replayed.
 Updates RunUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, const std::vector<int64_t>& sizes,
                    const std::shared_ptr<FakeDeviceState>& state, const std::shared_ptr<Accelerator>& device,
-                   bool is_unit) {
+                   bool is_fused_pattern) {
   std::string inputs = "float rate, float lr, bool apply", outputs, nodes;
   NamedDatums values = {
       {"rate", Number(0.125f)}, {"lr", Number(0.03f)}, {"apply", Tensor::Scalar(applies.value_or(true))}};
@@ -157,7 +157,7 @@ Updates RunUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, 
   }
   SessionOptions options;
   options.device = device;
-  options.fuse_training = is_unit;
+  options.fuse_training = is_fused_pattern;
   const auto session = MakeSession({.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
     g ()",
                                                          inputs, ") => (", outputs, ") {", nodes, "}")},

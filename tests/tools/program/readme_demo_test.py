@@ -23,7 +23,7 @@ def words(line):
 def last_command(repository):
     """Returns the arguments of the demo's last command, without the program's name."""
     demo = pathlib.Path(repository, "tools/dev").read_text().split("\ndemo() {")[1].split("\n}")[0]
-    program, *flags = shlex.split(demo.splitlines()[-1].replace("$folder/", ""))
+    program, *flags = shlex.split(demo.splitlines()[-1].replace("$folder/", "").replace("$dtype", "float16"))
     assert program == "build/tools/amp-run", f"the demo does not end with a run of both models any more: {program}"
     return flags
 

@@ -1,9 +1,9 @@
-// Attention that a model writes out, as one unit, with the transpositions around it.
+// Attention that a model writes out, fused, with the transpositions around it.
 //
 //   qt = Transpose <perm = [0,2,1,3]> (q) ... y = Transpose <perm = [0,2,1,3]> (MatMul (Softmax (...), vt))
 //     =>   Attention (q, k, v, masks)
-#ifndef AMP_RUNTIME_KERNEL_ATTENTION_UNIT_H_
-#define AMP_RUNTIME_KERNEL_ATTENTION_UNIT_H_
+#ifndef AMP_RUNTIME_KERNEL_FUSED_ATTENTION_H_
+#define AMP_RUNTIME_KERNEL_FUSED_ATTENTION_H_
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace amp {
 
-// The facts of the nodes that the kernel needs. The unit's inputs are queries, keys, values, masks.
-struct AttentionUnit : KernelState {
+// The facts of the nodes that the kernel needs. The fused pattern's inputs are queries, keys, values, masks.
+struct FusedAttention : KernelState {
   AttentionForm form;
   // The orders of axes that bring queries, keys, values and the result into the form's layout; empty: as they are.
   std::array<std::vector<int64_t>, 3> orders;
@@ -37,8 +37,8 @@ struct AttentionViews {
 };
 
 // How the operands lie. Errors: a refusal: shapes that do not fit, or of other ranks than 2 to 4.
-absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, const AttentionUnit& unit);
+absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, const FusedAttention& fused);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_KERNEL_ATTENTION_UNIT_H_
+#endif  // AMP_RUNTIME_KERNEL_FUSED_ATTENTION_H_

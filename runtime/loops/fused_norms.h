@@ -1,10 +1,10 @@
-// Norms and softmax that a model writes out, as one unit each.
+// Norms and softmax that a model writes out, fused.
 //
 //   d = x - ReduceMean (x)   v = ReduceMean (d * d)  y = d / Sqrt (v + eps) * scale + shift LayerNorm (x, scale, shift)
 //
 // Statistics are float32 whatever the types of input and result, which may differ where casts stood around the norm.
-#ifndef AMP_RUNTIME_LOOPS_NORM_UNITS_H_
-#define AMP_RUNTIME_LOOPS_NORM_UNITS_H_
+#ifndef AMP_RUNTIME_LOOPS_FUSED_NORMS_H_
+#define AMP_RUNTIME_LOOPS_FUSED_NORMS_H_
 
 #include "ir/patterns/pattern.h"
 #include "runtime/kernel/kernel.h"
@@ -25,4 +25,4 @@ const KernelRow* FindNormRow(PatternKind kind);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_LOOPS_NORM_UNITS_H_
+#endif  // AMP_RUNTIME_LOOPS_FUSED_NORMS_H_

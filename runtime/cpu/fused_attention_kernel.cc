@@ -1,4 +1,4 @@
-#include "runtime/cpu/attention_units.h"
+#include "runtime/cpu/fused_attention_kernel.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/attention_blocks.h"
-#include "runtime/kernel/attention_unit.h"
+#include "runtime/kernel/fused_attention.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -43,8 +43,8 @@ std::optional<std::vector<ScoreMask>> MasksOf(const KernelContext& context, cons
 }
 
 absl::Status Attention(KernelContext& context) {
-  const auto& unit = context.State<AttentionUnit>();
-  AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
+  const auto& fused = context.State<FusedAttention>();
+  AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, fused));
   const auto& [q, k, v, y_view, scores, stored] = views;
   AttentionProblem problem{.batch = q.dims[0],
                            .heads = q.dims[1],
@@ -55,10 +55,10 @@ absl::Status Attention(KernelContext& context) {
                            .q = {context.Input(0), q.strides},
                            .k = {context.Input(1), k.strides},
                            .v = {context.Input(2), v.strides},
-                           .scale = static_cast<float>(unit.form.scale),
-                           .soft_cap = static_cast<float>(unit.form.soft_cap),
-                           .zeroes_nans = unit.zeroes_nans};
-  std::optional<std::vector<ScoreMask>> masks = MasksOf(context, unit.form, scores);
+                           .scale = static_cast<float>(fused.form.scale),
+                           .soft_cap = static_cast<float>(fused.form.soft_cap),
+                           .zeroes_nans = fused.zeroes_nans};
+  std::optional<std::vector<ScoreMask>> masks = MasksOf(context, fused.form, scores);
   if (!masks.has_value()) return Refusal("a mask that is larger than the scores");
   problem.masks = *std::move(masks);
   for (ScoreMask& mask : problem.masks) {
@@ -75,6 +75,6 @@ constexpr KernelRow kRow = {.op_type = "Attention", .function = Attention, .fami
 
 }  // namespace
 
-const KernelRow& AttentionUnitRow() { return kRow; }
+const KernelRow& FusedAttentionRow() { return kRow; }
 
 }  // namespace amp

@@ -1,6 +1,6 @@
-// Computes norms and softmax that a model writes out as units on a device; see runtime/loops/norm_units.h.
-#ifndef AMP_RUNTIME_DEVICE_NORM_UNIT_KERNELS_H_
-#define AMP_RUNTIME_DEVICE_NORM_UNIT_KERNELS_H_
+// Computes norms and softmax that a model writes out, fused, on a device; see runtime/loops/fused_norms.h.
+#ifndef AMP_RUNTIME_DEVICE_FUSED_NORM_KERNELS_H_
+#define AMP_RUNTIME_DEVICE_FUSED_NORM_KERNELS_H_
 
 #include "ir/patterns/pattern.h"
 #include "runtime/kernel/kernel.h"
@@ -12,4 +12,4 @@ const KernelRow* FindDeviceNormRow(PatternKind kind);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_DEVICE_NORM_UNIT_KERNELS_H_
+#endif  // AMP_RUNTIME_DEVICE_FUSED_NORM_KERNELS_H_

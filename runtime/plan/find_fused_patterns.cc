@@ -1,4 +1,4 @@
-#include "runtime/plan/find_units.h"
+#include "runtime/plan/find_fused_patterns.h"
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +11,9 @@
 #include "ir/patterns/pattern_search.h"
 #include "ir/patterns/softmax_pattern.h"
 #include "ir/schema/schema.h"
-#include "runtime/kernel/attention_unit.h"
+#include "runtime/kernel/fused_attention.h"
 #include "runtime/loops/float_parts.h"
-#include "runtime/loops/norm_units.h"
+#include "runtime/loops/fused_norms.h"
 
 namespace amp {
 namespace {
@@ -53,56 +53,56 @@ bool IsFloatCast(const Model& model, NodeId id) {
          IsLoopFloatOf(model, model.node(id).Output(0));
 }
 
-// Adds to the unit the cast that widens its first input, if the unit alone reads the cast's result.
-void AbsorbCastAhead(const Model& model, const FusedNodes& taken, Fusion& unit) {
-  ValueId& x = unit.operands[0];
+// Adds to the fused pattern the cast that widens its first input, if it alone reads the cast's result.
+void AbsorbCastAhead(const Model& model, const FusedNodes& taken, Fusion& fused) {
+  ValueId& x = fused.operands[0];
   const NodeId cast = model.value(x).producer;
   if (!IsFloatCast(model, cast) || model.value(x).dtype != DType::kFloat32 || taken[cast]) return;
-  if (model.node(cast).graph != model.node(unit.nodes[0]).graph) return;
+  if (model.node(cast).graph != model.node(fused.nodes[0]).graph) return;
   const auto is_inside = [&](const Use& use) {
-    return !use.IsGraphOutput() && std::find(unit.nodes.begin(), unit.nodes.end(), use.node) != unit.nodes.end();
+    return !use.IsGraphOutput() && std::find(fused.nodes.begin(), fused.nodes.end(), use.node) != fused.nodes.end();
   };
   const auto& uses = model.value(x).uses;
   if (!std::all_of(uses.begin(), uses.end(), is_inside)) return;
-  unit.nodes.insert(unit.nodes.begin(), cast);
+  fused.nodes.insert(fused.nodes.begin(), cast);
   x = model.node(cast).Input(0);
 }
 
-// Adds to the unit a cast that is the only reader of its result.
-void AbsorbCastBehind(const Model& model, const FusedNodes& taken, Fusion& unit) {
-  const auto& uses = model.value(unit.result).uses;
+// Adds to the fused pattern a cast that is the only reader of its result.
+void AbsorbCastBehind(const Model& model, const FusedNodes& taken, Fusion& fused) {
+  const auto& uses = model.value(fused.result).uses;
   if (uses.size() != 1 || uses[0].IsGraphOutput()) return;
   const NodeId cast = uses[0].node;
-  if (!IsFloatCast(model, cast) || taken[cast] || model.node(cast).graph != model.node(unit.nodes[0]).graph) return;
-  unit.nodes.push_back(cast);
-  unit.result = model.node(cast).Output(0);
+  if (!IsFloatCast(model, cast) || taken[cast] || model.node(cast).graph != model.node(fused.nodes[0]).graph) return;
+  fused.nodes.push_back(cast);
+  fused.result = model.node(cast).Output(0);
 }
 
-Fusion UnitOf(const Model& model, const Pattern& pattern) {
+Fusion FusedOf(const Model& model, const Pattern& pattern) {
   return {.nodes = pattern.nodes, .operands = pattern.inputs, .result = model.node(pattern.last()).Output(0)};
 }
 
 void AddNorm(const Model& model, const Pattern& pattern, const KernelRow* row, FusedNodes& taken,
              std::vector<Fusion>& fusions) {
-  Fusion unit = UnitOf(model, pattern);
+  Fusion fused = FusedOf(model, pattern);
   const bool is_softmax = pattern.kind == PatternKind::kSoftmax || pattern.kind == PatternKind::kLogSoftmax;
-  const bool fits = row != nullptr && MayJoin(model, taken, pattern.nodes) && IsLoopFloatOf(model, unit.operands[0]) &&
-                    IsLoopFloatOf(model, unit.result) && !(is_softmax && pattern.axes.size() != 1);
+  const bool fits = row != nullptr && MayJoin(model, taken, pattern.nodes) && IsLoopFloatOf(model, fused.operands[0]) &&
+                    IsLoopFloatOf(model, fused.result) && !(is_softmax && pattern.axes.size() != 1);
   if (!fits) return;
   if (!is_softmax) {
-    AbsorbCastAhead(model, taken, unit);
-    AbsorbCastBehind(model, taken, unit);
+    AbsorbCastAhead(model, taken, fused);
+    AbsorbCastBehind(model, taken, fused);
   }
   auto form = std::make_unique<NormForm>();
   form->kind = pattern.kind;
   form->num_axes = is_softmax ? static_cast<size_t>(-pattern.axes[0]) : pattern.axes.size();
   form->groups = pattern.groups;
   form->epsilon = pattern.epsilon.value_or(0);
-  form->stored_as = model.value(unit.result).dtype;
-  unit.rows = {row};
-  unit.form = std::move(form);
-  for (const NodeId node : unit.nodes) taken[node] = true;
-  fusions.push_back(std::move(unit));
+  form->stored_as = model.value(fused.result).dtype;
+  fused.rows = {row};
+  fused.form = std::move(form);
+  for (const NodeId node : fused.nodes) taken[node] = true;
+  fusions.push_back(std::move(fused));
 }
 
 // ---- attention ------------------------------------------------------------------------------------------------------
@@ -112,24 +112,25 @@ bool IsTransposition(const Model& model, const FusedNodes& taken, NodeId id, Gra
   return PatternSearch(model).Is(id, "Transpose");
 }
 
-// Adds to the unit a transposition of queries, keys or values, if the unit alone reads its result, and reads it once.
-void AbsorbTransposition(const Model& model, const FusedNodes& taken, size_t port, Fusion& unit, AttentionUnit& form) {
-  ValueId& operand = unit.operands[port];
+// Adds to the fused pattern a transposition of queries, keys or values, if it alone reads the result, and only once.
+void AbsorbTransposition(const Model& model, const FusedNodes& taken, size_t port, Fusion& fused,
+                         FusedAttention& form) {
+  ValueId& operand = fused.operands[port];
   const NodeId transpose = model.value(operand).producer;
-  if (!IsTransposition(model, taken, transpose, model.node(unit.nodes.back()).graph)) return;
+  if (!IsTransposition(model, taken, transpose, model.node(fused.nodes.back()).graph)) return;
   const auto& uses = model.value(operand).uses;
   if (uses.size() != 1 || uses[0].IsGraphOutput()) return;
   form.orders[port] = *GetInts(model.node(transpose), "perm");
   operand = model.node(transpose).Input(0);
-  unit.nodes.insert(unit.nodes.begin(), transpose);
+  fused.nodes.insert(fused.nodes.begin(), transpose);
 }
 
-void AbsorbTranspositionBehind(const Model& model, const FusedNodes& taken, Fusion& unit, AttentionUnit& form) {
-  const auto& uses = model.value(unit.result).uses;
-  if (uses.size() != 1 || !IsTransposition(model, taken, uses[0].node, model.node(unit.nodes.back()).graph)) return;
+void AbsorbTranspositionBehind(const Model& model, const FusedNodes& taken, Fusion& fused, FusedAttention& form) {
+  const auto& uses = model.value(fused.result).uses;
+  if (uses.size() != 1 || !IsTransposition(model, taken, uses[0].node, model.node(fused.nodes.back()).graph)) return;
   form.order_of_result = *GetInts(model.node(uses[0].node), "perm");
-  unit.nodes.push_back(uses[0].node);
-  unit.result = model.node(uses[0].node).Output(0);
+  fused.nodes.push_back(uses[0].node);
+  fused.result = model.node(uses[0].node).Output(0);
 }
 
 // Whether queries, keys, values and result have one type, and each mask has a type that fits its kind.
@@ -146,28 +147,28 @@ bool HaveTypesOfAttention(const Model& model, const Pattern& pattern, ValueId re
   return true;
 }
 
-bool MayTake(const Model& model, const AttentionRule& rule, const Fusion& unit, const AttentionUnit& form) {
+bool MayTake(const Model& model, const AttentionRule& rule, const Fusion& fused, const FusedAttention& form) {
   std::vector<DType> types;
-  types.reserve(unit.operands.size());
-  for (const ValueId operand : unit.operands) types.push_back(model.value(operand).dtype);
+  types.reserve(fused.operands.size());
+  for (const ValueId operand : fused.operands) types.push_back(model.value(operand).dtype);
   return rule.may_take(form, types);
 }
 
 void AddAttention(const Model& model, const Pattern& pattern, const AttentionRule& rule, FusedNodes& taken,
                   std::vector<Fusion>& fusions) {
-  Fusion unit = UnitOf(model, pattern);
-  if (!MayJoin(model, taken, pattern.nodes) || !HaveTypesOfAttention(model, pattern, unit.result)) return;
-  auto form = std::make_unique<AttentionUnit>();
+  Fusion fused = FusedOf(model, pattern);
+  if (!MayJoin(model, taken, pattern.nodes) || !HaveTypesOfAttention(model, pattern, fused.result)) return;
+  auto form = std::make_unique<FusedAttention>();
   form->form = *pattern.attention;
   form->zeroes_nans = std::any_of(pattern.nodes.begin(), pattern.nodes.end(),
                                   [&](NodeId id) { return PatternSearch(model).Is(id, "IsNaN"); });
-  if (!MayTake(model, rule, unit, *form)) return;
-  for (const size_t port : {size_t{0}, size_t{1}, size_t{2}}) AbsorbTransposition(model, taken, port, unit, *form);
-  AbsorbTranspositionBehind(model, taken, unit, *form);
-  unit.rows = {&rule.row};
-  unit.form = std::move(form);
-  for (const NodeId node : unit.nodes) taken[node] = true;
-  fusions.push_back(std::move(unit));
+  if (!MayTake(model, rule, fused, *form)) return;
+  for (const size_t port : {size_t{0}, size_t{1}, size_t{2}}) AbsorbTransposition(model, taken, port, fused, *form);
+  AbsorbTranspositionBehind(model, taken, fused, *form);
+  fused.rows = {&rule.row};
+  fused.form = std::move(form);
+  for (const NodeId node : fused.nodes) taken[node] = true;
+  fusions.push_back(std::move(fused));
 }
 
 }  // namespace
@@ -196,12 +197,12 @@ void FindReductions(const Model& model, FindOperatorRow find_row, FusedNodes& ta
     const Node& node = model.node(id);
     const KernelRow* const row = find_row(node.domain(), node.op_type());
     if (row == nullptr || !MayJoin(model, taken, {id}) || !IsLoopFloatOf(model, node.Output(0))) continue;
-    Fusion unit = {
+    Fusion fused = {
         .nodes = {id}, .operands = {node.inputs.begin(), node.inputs.end()}, .result = node.Output(0), .rows = {row}};
-    AbsorbCastAhead(model, taken, unit);
-    if (unit.nodes.size() == 1) continue;
-    for (const NodeId member : unit.nodes) taken[member] = true;
-    fusions.push_back(std::move(unit));
+    AbsorbCastAhead(model, taken, fused);
+    if (fused.nodes.size() == 1) continue;
+    for (const NodeId member : fused.nodes) taken[member] = true;
+    fusions.push_back(std::move(fused));
   }
 }
 

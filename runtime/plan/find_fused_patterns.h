@@ -1,4 +1,4 @@
-// Finds units: operators that a model writes out as many small nodes, and that one kernel computes.
+// Finds fused patterns: operators that a model writes out as many small nodes, and that one kernel computes.
 //
 //   h = Cast (x16)   d = h - ReduceMean (h) ... y = d / Sqrt (v + eps) * scale   y16 = Cast (y)
 //       becomes LayerNorm (x16, scale)
@@ -9,10 +9,10 @@
 //   h = Cast (x16)   y = ReduceSum (h)
 //       becomes ReduceSum (x16)
 //
-// The patterns are recognised by ir/patterns. A unit also takes in casts around a norm and transpositions around
-// attention if nobody else reads their results.
-#ifndef AMP_RUNTIME_PLAN_FIND_UNITS_H_
-#define AMP_RUNTIME_PLAN_FIND_UNITS_H_
+// The patterns are recognised by ir/patterns. A fused pattern also takes in casts around a norm, and transpositions
+// around attention, if nobody else reads their results.
+#ifndef AMP_RUNTIME_PLAN_FIND_FUSED_PATTERNS_H_
+#define AMP_RUNTIME_PLAN_FIND_FUSED_PATTERNS_H_
 
 #include <vector>
 
@@ -20,15 +20,15 @@
 #include "absl/types/span.h"
 #include "ir/graph/graph.h"
 #include "ir/patterns/pattern.h"
-#include "runtime/kernel/attention_unit.h"
+#include "runtime/kernel/fused_attention.h"
 #include "runtime/plan/fusion.h"
 
 namespace amp {
 
-// A kernel for attention, and a function that says whether it may take a unit whose inputs have these types.
+// A kernel for attention, and a function that says whether it may take a fused pattern whose inputs have these types.
 struct AttentionRule {
   const KernelRow& row;
-  bool (*may_take)(const AttentionUnit& unit, absl::Span<const DType> types);
+  bool (*may_take)(const FusedAttention& fused, absl::Span<const DType> types);
 };
 
 // Finds attention: scaled products of queries and keys, their softmax, and its product with values. Appends as
@@ -50,4 +50,4 @@ void FindReductions(const Model& model, FindOperatorRow find_row, FusedNodes& ta
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_PLAN_FIND_UNITS_H_
+#endif  // AMP_RUNTIME_PLAN_FIND_FUSED_PATTERNS_H_

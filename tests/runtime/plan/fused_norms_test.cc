@@ -1,4 +1,4 @@
-// Norms and softmax that are written out run as one unit, and give what their nodes give one by one.
+// Norms and softmax that are written out run as one fused pattern, and give what their nodes give one by one.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "tests/catch2.h"

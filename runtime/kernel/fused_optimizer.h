@@ -2,8 +2,8 @@
 //
 //   v, m = ai.amp.Momentum (w, g, n, rate)   w, k = ai.amp.Momentum (x, h, l, rate)
 //     =>   v, m, w, k = Momentum (w, g, n, rate, x, h, l, rate)
-#ifndef AMP_RUNTIME_KERNEL_OPTIMIZER_UNIT_H_
-#define AMP_RUNTIME_KERNEL_OPTIMIZER_UNIT_H_
+#ifndef AMP_RUNTIME_KERNEL_FUSED_OPTIMIZER_H_
+#define AMP_RUNTIME_KERNEL_FUSED_OPTIMIZER_H_
 
 #include <array>
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace amp {
 using OptimizerAttributes = std::array<const char*, 4>;  // names; null where there are fewer
 
 // A kernel for nodes of one operator, whose operands and results follow one another.
-struct OptimizerUnit {
+struct FusedOptimizer {
   KernelRow row;
   size_t num_inputs, num_outputs;  // of a node
   size_t first_rate;               // from this port on all nodes have the same inputs,
@@ -25,4 +25,4 @@ struct OptimizerUnit {
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_KERNEL_OPTIMIZER_UNIT_H_
+#endif  // AMP_RUNTIME_KERNEL_FUSED_OPTIMIZER_H_

@@ -1,4 +1,4 @@
-#include "runtime/kernel/attention_unit.h"
+#include "runtime/kernel/fused_attention.h"
 
 #include <algorithm>
 #include <numeric>
@@ -69,17 +69,17 @@ HeadView ResultOf(const Dims& dims, size_t rank, const std::vector<int64_t>& ord
 
 }  // namespace
 
-absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, const AttentionUnit& unit) {
-  std::optional<HeadView> q = ViewOf(context.Input(0).dims(), unit.orders[0]);
-  std::optional<HeadView> k = ViewOf(context.Input(1).dims(), unit.orders[1]);
-  std::optional<HeadView> v = ViewOf(context.Input(2).dims(), unit.orders[2]);
+absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, const FusedAttention& fused) {
+  std::optional<HeadView> q = ViewOf(context.Input(0).dims(), fused.orders[0]);
+  std::optional<HeadView> k = ViewOf(context.Input(1).dims(), fused.orders[1]);
+  std::optional<HeadView> v = ViewOf(context.Input(2).dims(), fused.orders[2]);
   const size_t rank = context.Input(0).rank();
   if (!q.has_value() || !k.has_value() || !v.has_value()) return Refusal("ranks other than 2 to 4");
   const bool has_other_rank = context.Input(1).rank() > rank || context.Input(2).rank() > rank ||
-                              (!unit.order_of_result.empty() && unit.order_of_result.size() != rank);
-  const bool needs_four = unit.form.keys == AttentionForm::Keys::kBeforeHeads && context.Input(1).rank() != kMostAxes;
+                              (!fused.order_of_result.empty() && fused.order_of_result.size() != rank);
+  const bool needs_four = fused.form.keys == AttentionForm::Keys::kBeforeHeads && context.Input(1).rank() != kMostAxes;
   if (has_other_rank || needs_four) return Refusal("operands of different ranks");
-  MakeRows(unit.form.keys, *k);
+  MakeRows(fused.form.keys, *k);
   const bool fits =
       Broadcasts(*k, q->dims) && Broadcasts(*v, q->dims) && k->dims[2] == v->dims[2] && k->dims[3] == q->dims[3];
   if (!fits) return Refusal("shapes that do not fit");
@@ -87,7 +87,7 @@ absl::StatusOr<AttentionViews> ViewsOfAttention(const KernelContext& context, co
       .q = *q, .k = *k, .v = *v, .y = {}, .scores = {q->dims[0], q->dims[1], q->dims[2], k->dims[2]}, .stored = {}};
   views.scores.erase(views.scores.begin(), views.scores.end() - static_cast<std::ptrdiff_t>(rank));
   const Dims result = {q->dims[0], q->dims[1], q->dims[2], v->dims[3]};
-  views.y = ResultOf(result, rank, unit.order_of_result, views.stored);
+  views.y = ResultOf(result, rank, fused.order_of_result, views.stored);
   return views;
 }
 

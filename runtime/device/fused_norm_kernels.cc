@@ -1,11 +1,11 @@
-#include "runtime/device/norm_unit_kernels.h"
+#include "runtime/device/fused_norm_kernels.h"
 
 #include "ir/base/status.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
-#include "runtime/loops/norm_units.h"
+#include "runtime/loops/fused_norms.h"
 
 namespace amp {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/loops/norm_units.h"
+#include "runtime/loops/fused_norms.h"
 
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/normalize.h"
