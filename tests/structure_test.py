@@ -101,11 +101,7 @@ FENCES = [
     ("CLI11", r"CLI/", r"tools/|tests/"),
     ("libzip", r"zip\.h", r"runtime/values/npz\.cc$"),
     ("Boost.Graph", r"boost/graph/", r"passes/paint/min_cut\.cc$"),
-    (
-        "Boost",
-        r"boost/(?!graph/)",
-        r"runtime/(random_inputs|reference/random_kernels)\.cc$|tools/train/epoch_order\.cc$",
-    ),
+    ("Boost", r"boost/(?!graph/)", r"runtime/(random_inputs|reference/random_kernels)\.cc$"),
 ]
 NEVER_IN_CU = r"absl/|google/protobuf/|onnx/"
 TOP_LEVEL = {"CMakeLists.txt", "ir", "passes", "runtime", "lists", "tools", "tests", "third_party", "README.md"}
