@@ -63,17 +63,24 @@ class Phases {
       : loops_(loops),
         stride_(static_cast<size_t>(axis.stride)),
         dilation_(static_cast<size_t>(axis.dilation)),
-        pad_(static_cast<size_t>(axis.pad_begin)),
-        length_(std::max(static_cast<size_t>(axis.output + axis.Extent() / axis.stride + 1), pad_ + width)),
-        padded_(length_ * stride_, start),
-        phases_(stride_ == 1 ? 0 : padded_.size()) {}
+        pad_(static_cast<size_t>(axis.pad_begin)) {
+    const auto output = static_cast<size_t>(axis.output), extent = static_cast<size_t>(axis.Extent());
+    length_ = output + extent / stride_ + 1;
+    num_phases_ = stride_ == 2 ? 2 : std::min(stride_, extent);  // those that taps are in
+    const size_t read = (output - 1) * stride_ + extent;
+    padded_.assign(std::max({read, pad_ + width, stride_ == 2 ? 2 * length_ : 0}), start);
+    if (stride_ > 1) phases_.assign(num_phases_ * length_, start);
+  }
 
   // Where the row goes, before Split.
   float* row() { return padded_.data() + pad_; }
   void Split() {
     if (stride_ == 2) return loops_.rows.split_pairs(padded_.data(), phases_.data(), phases_.data() + length_, length_);
-    for (size_t phase = 0; phase < stride_ && stride_ > 1; ++phase) {
-      for (size_t i = 0; i < length_; ++i) phases_[phase * length_ + i] = padded_[i * stride_ + phase];
+    for (size_t phase = 0; phase < num_phases_ && stride_ > 1; ++phase) {
+      const float* from = padded_.data() + phase;
+      float* const to = phases_.data() + phase * length_;
+      const size_t count = std::min(length_, (padded_.size() - phase + stride_ - 1) / stride_);
+      for (size_t i = 0; i < count; ++i) to[i] = from[i * stride_];
     }
   }
   const float* OfTap(size_t tap) const {
@@ -83,7 +90,8 @@ class Phases {
 
  private:
   const Loops& loops_;
-  size_t stride_, dilation_, pad_, length_;
+  size_t stride_, dilation_, pad_;
+  size_t length_ = 0, num_phases_ = 0;
   std::vector<float> padded_, phases_;
 };
 

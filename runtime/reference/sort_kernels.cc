@@ -44,6 +44,16 @@ std::vector<size_t> BestOf(absl::Span<const Element> row, size_t count) {
     if (IsBetter<kLargest>(row[a], row[b])) return true;
     return !IsBetter<kLargest>(row[b], row[a]) && a < b;
   };
+  constexpr size_t kFewer = 8;
+  if (count > row.size() / kFewer) {  // a heap that is so large costs more than to part all
+    std::vector<size_t> order(row.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
+    std::nth_element(order.begin(), count == row.size() ? order.begin() : end, order.end(), goes_first);
+    std::sort(order.begin(), end, goes_first);
+    order.resize(count);
+    return order;
+  }
   std::vector<size_t> best(count);
   if (count == 0) return best;
   std::iota(best.begin(), best.end(), size_t{0});

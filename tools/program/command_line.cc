@@ -5,11 +5,11 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 #include "tools/library/foreign_words.h"
@@ -147,16 +147,6 @@ absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error)
   return UsageError(flag, ": expected ", option->get_type_name());
 }
 
-// A value of a flag that takes none, in CLI11's words: "Could not convert: --explain = float32".
-absl::Status ValueOfSwitch(const CLI::ConversionError& error) {
-  constexpr absl::string_view kBegin = "Could not convert: ", kMiddle = " = ";
-  absl::string_view text = error.what();
-  const size_t middle = text.find(kMiddle);
-  if (middle == absl::string_view::npos || !absl::ConsumePrefix(&text, kBegin)) return UsageError(Escaped(text));
-  const absl::string_view flag = text.substr(0, middle - kBegin.size());
-  return UsageError(flag, ": expected no value, found '", Escaped(text.substr(flag.size() + kMiddle.size())), "'");
-}
-
 absl::Status EmptyValue(const CLI::Option& option) {
   const std::string type = option.get_type_name(), name = option.get_name();
   if (option.get_positional()) return UsageError(name, ": expected a value, found ''");
@@ -166,13 +156,28 @@ absl::Status EmptyValue(const CLI::Option& option) {
   return UsageError(name, ": expected ", type, ", found ''");
 }
 
+// Whether it switches the flag on or off: CLI11 takes other numbers, too, for how often the flag stands there.
+bool IsTruthValue(absl::string_view value) {
+  constexpr absl::string_view kWords[] = {"true", "false", "on", "off", "yes", "no", "1", "0"};
+  return absl::c_linear_search(kWords, absl::AsciiStrToLower(value));
+}
+
 // No flag takes an empty value. Behind "=", CLI11 would take the next argument instead, or the value of the flag alone.
-absl::Status CheckEqualsSigns(const CLI::App& app, const std::vector<std::string>& arguments) {
+absl::Status CheckEqualsSigns(const CLI::App& app, const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& flags_with_equals) {
+  const auto name_of = [](const std::string& argument) { return argument.substr(0, argument.find('=')); };
   for (const std::string& argument : arguments) {
     if (argument == "--") break;
-    if (!absl::StartsWith(argument, "--") || argument.find('=') + 1 != argument.size()) continue;
-    const CLI::Option* option = app.get_option_no_throw(argument.substr(0, argument.size() - 1));
-    if (option != nullptr) return EmptyValue(*option);
+    const std::string flag = name_of(argument);
+    if (!absl::StartsWith(flag, "--") || flag.size() == argument.size()) continue;
+    const CLI::Option* option = app.get_option_no_throw(flag);
+    if (option == nullptr) continue;
+    const std::string value = argument.substr(flag.size() + 1);
+    if (value.empty()) return EmptyValue(*option);
+    const auto is_flag = [&](const std::string& other) { return name_of(other) == flag; };
+    const bool takes_value = option->get_expected_max() != 0 || absl::c_any_of(flags_with_equals, is_flag);
+    if (takes_value || IsTruthValue(value)) continue;
+    return UsageError(flag, ": expected no value, found '", Escaped(value), "'");
   }
   return absl::OkStatus();
 }
@@ -191,7 +196,7 @@ absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<st
                                              const std::vector<std::string>& flags_with_equals) {
   if (arguments == std::vector<std::string>{"--man-page"}) return ManPage(app);
   app.allow_extras();
-  AMP_RETURN_IF_ERROR(CheckEqualsSigns(app, arguments));
+  AMP_RETURN_IF_ERROR(CheckEqualsSigns(app, arguments, flags_with_equals));
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -200,8 +205,6 @@ absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<st
     return std::string(version.what()) + "\n";
   } catch (const CLI::ArgumentMismatch& error) {
     return WrongCount(app, error);
-  } catch (const CLI::ConversionError& error) {
-    return ValueOfSwitch(error);
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');

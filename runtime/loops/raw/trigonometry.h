@@ -63,10 +63,13 @@ inline Floats SinAfter(Ints quarters, Floats rest) {
   return Bits<Floats>(Bits<Words>(magnitude) ^ (Bits<Words>(quarters & 2) << 30));
 }
 
+// The result of an odd function is -0 for -0, of which whole quarters of a turn leave +0.
+inline Floats WithSignOfZero(Floats x, Floats result) { return x == 0 ? x : result; }
+
 inline Floats Sin(Floats x) {
   const QuarterTurns turns = QuarterTurnsOf(x);
-  // The rest of -0 is -0, too.
-  return WithLargeArguments(x, SinAfter(turns.quarters, turns.rest), [](float v) { return __builtin_sinf(v); });
+  const Floats result = WithSignOfZero(x, SinAfter(turns.quarters, turns.rest));
+  return WithLargeArguments(x, result, [](float v) { return __builtin_sinf(v); });
 }
 
 inline Floats Cos(Floats x) {
@@ -80,7 +83,7 @@ inline Floats Tan(Floats x) {
   const QuarterTurns turns = QuarterTurnsOf(x);
   const Floats square = turns.rest * turns.rest;
   const Floats tangent = Polynomial(square, kTerms) * (square * turns.rest) + turns.rest;
-  const Floats result = (turns.quarters & 1) != 0 ? -1 / tangent : tangent;
+  const Floats result = WithSignOfZero(x, (turns.quarters & 1) != 0 ? -1 / tangent : tangent);
   return WithLargeArguments(x, result, [](float v) { return __builtin_tanf(v); });
 }
 

@@ -20,6 +20,7 @@ double UlpsBetween(float found, double expected) {
   const auto rounded = static_cast<float>(expected);
   if (std::isnan(found) || std::isnan(rounded)) return std::isnan(found) == std::isnan(rounded) ? 0 : INFINITY;
   if (std::isinf(found) || std::isinf(rounded)) return found == rounded ? 0 : INFINITY;
+  if (found == 0 && rounded == 0) return std::signbit(found) == std::signbit(rounded) ? 0 : INFINITY;
   constexpr int kLeastExponent = -125, kDigits = 24;
   int exponent = 0;
   std::frexp(rounded, &exponent);

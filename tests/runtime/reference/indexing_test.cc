@@ -86,6 +86,9 @@ TEST_CASE("TopK and ArgMax of long rows and of short ones: equal elements in ord
   };
   CHECK(positions("values, y = TopK (x, k)", "8") == "int64[8]: 3 14 25 36 47 58 6 17");
   CHECK(positions("values, y = TopK <largest = 0> (x, k)", "8") == "int64[8]: 0 11 22 33 44 55 8 19");
+  CHECK(Computed({.given = "int64[1] k = {5}, float[6] x = {1, 3, 2, 3, 1, 0}",
+                  .node = "values, y = TopK (x, k)",
+                  .output = "int64[5]"}) == "int64[5]: 1 3 2 0 4");
   CHECK(positions("y = ArgMax (x)", "1") == "int64[1]: 3");
   CHECK(positions("y = ArgMax <select_last_index = 1> (x)", "1") == "int64[1]: 58");
   CHECK(positions("y = ArgMin <select_last_index = 1> (x)", "1") == "int64[1]: 55");

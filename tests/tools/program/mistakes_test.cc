@@ -131,6 +131,8 @@ TEST_CASE("flags of other tools get their name here: amp-rewrite") {
        "unknown flag '-f'; an earlier OUT.onnx is replaced without a flag; write --force to replace files of another "
        "kind, --in-place to replace MODEL"},
       {"amp-rewrite @m.onnx -o @o.onnx --dry-run=x", "--dry-run: expected no value, found 'x'"},
+      {"amp-rewrite @m.onnx -o @o.onnx --in-place=5", "--in-place: expected no value, found '5'"},
+      {"amp-rewrite @m.onnx -o @o.onnx --quiet=@o.txt", "--quiet: expected no value, found '@o.txt'"},
       {"amp-rewrite @m.onnx -o @o.onnx --dtpye float16", "unknown flag '--dtpye'; did you mean '--dtype'?"},
       {"amp-rewrite @m.onnx -o @o.onnx --xyzzy", "unknown flag '--xyzzy'"},
   });
