@@ -39,7 +39,7 @@ struct NodeText {
 IdVector<NodeId, NodeText> FindNodeTexts(const Session& session) {
   const Model& model = session.model();
   IdVector<NodeId, NodeText> texts(model.num_nodes());
-  for (const NodeId id : model.AllNodes()) texts[id].op = OperatorText(model, id);  // the texts of patterns that ran unfused
+  for (const NodeId id : model.AllNodes()) texts[id].op = OperatorText(model, id);  // also of those that ran unfused
   for (const auto& block : session.program().blocks) {
     for (const Instruction& instruction : block) {
       texts[instruction.node] = {InstructionText(model, instruction), KernelText(instruction)};

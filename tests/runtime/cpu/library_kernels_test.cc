@@ -119,7 +119,7 @@ TEST_CASE("FusedMatMul") {
 }
 
 TEST_CASE("Einsum as products of matrices, one after another") {
-  const auto einsum = [](const std::string& equation, std::vector<Dims> inputs) {
+  const auto einsum = [](const std::string& equation, const std::vector<Dims>& inputs) {
     std::string node = "y = Einsum<equation = \"" + equation + "\">(a";
     for (size_t i = 1; i < inputs.size(); ++i) absl::StrAppend(&node, ", ", std::string(1, "abcd"[i]));
     for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {  // ai.onnx's Einsum has no bfloat16
@@ -183,7 +183,7 @@ TEST_CASE("DeformConv: groups of both kinds, masks, windows, one and three axes"
       LibraryCase node = {.node = "y = DeformConv" + each.attributes + "(a, b, c", .inputs = each.inputs};
       if (has_mask) node.node += has_bias ? ", e, d" : ", , d";
       if (!has_mask && has_bias) node.node += ", d";
-      node.node += ")";
+      node.node += ')';
       if (has_bias) node.inputs.push_back({each.inputs[1][0]});
       INFO(node.node);
       CHECK(Families(node) == "onednn");
