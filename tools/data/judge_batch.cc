@@ -80,6 +80,30 @@ std::optional<double> SoftmaxCrossEntropy(const Tensor& logits, const Tensor& la
   return total / static_cast<double>(judged->classes.size());
 }
 
+std::optional<int64_t> CountRightOfTwo(const Tensor& probabilities, const Tensor& labels) {
+  const absl::StatusOr<std::vector<double>> found = ReadDoubles(probabilities), wanted = ReadDoubles(labels);
+  if (probabilities.dims() != labels.dims() || !found.ok() || !wanted.ok()) return std::nullopt;
+  constexpr double kHalf = 0.5;
+  int64_t right = 0;
+  for (size_t i = 0; i < found->size(); ++i) {
+    right += (*wanted)[i] == 1 ? (*found)[i] >= kHalf : (*found)[i] < kHalf;
+  }
+  return right;
+}
+
+std::optional<double> BinaryCrossEntropy(const Tensor& probabilities, const Tensor& labels) {
+  constexpr double kLeast = 1e-7;
+  // The distance between probability and label is the probability of the other class.
+  return MeanOfErrors(probabilities, labels,
+                      [=](double error) { return -std::log(std::max(1 - std::fabs(error), kLeast)); });
+}
+
+bool AreOfTwoClasses(const Tensor& labels) {
+  const absl::StatusOr<std::vector<double>> elements = ReadDoubles(labels);
+  return elements.ok() &&
+         std::all_of(elements->begin(), elements->end(), [](double label) { return label == 0 || label == 1; });
+}
+
 std::optional<double> MeanSquaredError(const Tensor& prediction, const Tensor& target) {
   return MeanOfErrors(prediction, target, [](double error) { return error * error; });
 }

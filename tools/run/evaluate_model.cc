@@ -16,6 +16,7 @@
 #include "ir/file/model_file.h"
 #include "ir/functions/cut_model.h"
 #include "ir/graph/shape.h"
+#include "ir/patterns/pattern_search.h"
 #include "nlohmann/json.hpp"
 #include "runtime/kernel/element.h"
 #include "runtime/session.h"
@@ -32,6 +33,7 @@ struct Evaluated {
   InputType labels;
   std::string scores, logits;  // outputs; `logits` is empty where none is known
   bool are_classes = false;    // the labels
+  bool are_of_two = false;     // the labels, for a Sigmoid's probability of class 1
   LabelKind kind = LabelKind::kTarget;
   int64_t num_classes = -1;
   int64_t batch = 1;
@@ -43,13 +45,21 @@ struct Findings {
   std::optional<double> loss, accuracy, absolute_error;
 };
 
+// The output that is judged: the only one, or the one that has the name of the labels.
+absl::StatusOr<std::string> FindScores(const RunArguments& a, const std::vector<std::string>& outputs) {
+  if (outputs.size() == 1) return outputs[0];
+  std::string found;
+  for (const auto& [name, path] : a.evaluate) {
+    if (absl::c_linear_search(outputs, name)) found = name;
+  }
+  if (!found.empty()) return found;
+  return UsageError("--evaluate: expected labels under the name of the output that they judge, found outputs ",
+                    QuotedFirstOf(outputs));
+}
+
 absl::Status MakeSession(const RunArguments& a, Evaluated& evaluated) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(a.model, {.limits = a.session.limits}));
-  const std::vector<std::string> outputs = OutputNames(*file.model);
-  if (outputs.size() != 1) {
-    return UsageError("--evaluate: expected a model with one output, found ", QuotedFirstOf(outputs));
-  }
-  evaluated.scores = outputs[0];
+  AMP_ASSIGN_OR_RETURN(evaluated.scores, FindScores(a, OutputNames(*file.model)));
   evaluated.logits = AddLogitsOutput(*file.model, evaluated.scores, "");
   AMP_ASSIGN_OR_RETURN(evaluated.session, Session::Create(std::move(file), a.session));
   for (const std::string& name : evaluated.session->InputNames()) {
@@ -77,19 +87,35 @@ absl::StatusOr<std::string> FindLabels(const RunArguments& a, Evaluated& evaluat
                     others.empty() ? "no other name" : QuotedFirstOf(others));
 }
 
-std::vector<int64_t> DimsOfScores(const Evaluated& evaluated) {
+ValueId ScoresOf(const Evaluated& evaluated) {
   const Session& session = *evaluated.session;
   for (const ValueId output : session.outputs()) {
-    if (session.model().value(output).name != evaluated.scores) continue;
-    return ShapeOf(session.model(), output).value_or(std::vector<int64_t>());
+    if (session.model().value(output).name == evaluated.scores) return output;
   }
-  return {};
+  return kNone;
 }
 
-// Decides how labels are judged. Whole numbers, one per sample, for an output of several scores are classes; all others
-// are compared with the output as they are.
+// Whether the output is a Sigmoid's, behind casts and changes of shape.
+bool IsSigmoid(const Model& model, ValueId value) {
+  const PatternSearch search(model);
+  constexpr int kMostMoves = 8;
+  for (int i = 0; i < kMostMoves; ++i) {
+    value = search.Origin(value);
+    const NodeId node = model.value(value).producer;
+    if (node == kNone || search.Is(node, "Sigmoid")) return node != kNone;
+    constexpr absl::string_view kMoves[] = {"Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten"};
+    if (!absl::c_any_of(kMoves, [&](absl::string_view op_type) { return search.Is(node, op_type); })) return false;
+    value = model.node(node).inputs[0];
+  }
+  return false;
+}
+
+// Decides how labels are judged. Whole numbers, one per sample, for an output of several scores are classes; 0 and 1
+// for a Sigmoid's one number are two classes. All others are compared with the output as they are.
 absl::Status JudgeLabels(const Tensor& labels, Evaluated& evaluated) {
-  const std::vector<int64_t> dims = DimsOfScores(evaluated);
+  const Model& model = evaluated.session->model();
+  const ValueId scores = ScoresOf(evaluated);
+  const std::vector<int64_t> dims = ShapeOf(model, scores).value_or(std::vector<int64_t>());
   const bool is_one_number = labels.rank() == 1 || (labels.rank() == 2 && labels.dim(1) == 1);
   const bool has_scores = dims.size() == 2 && dims[1] != 1;
   const bool is_whole = VisitIntegers(labels.dtype(), [](auto) {});
@@ -102,6 +128,7 @@ absl::Status JudgeLabels(const Tensor& labels, Evaluated& evaluated) {
     return absl::OkStatus();
   }
   evaluated.are_classes = AreOneHot(labels);
+  evaluated.are_of_two = is_one_number && !has_scores && AreOfTwoClasses(labels) && IsSigmoid(model, scores);
   evaluated.labels.dtype = DType::kFloat32;
   evaluated.labels.dims = dims.empty() ? std::vector<int64_t>(labels.dims().begin(), labels.dims().end()) : dims;
   evaluated.labels.dims[0] = -1;
@@ -138,6 +165,7 @@ class Totals {
   absl::Status Add(const Evaluated& evaluated, const std::vector<Datum>& outputs, const Tensor& labels) {
     const Tensor* const scores = OutputOf(*evaluated.session, outputs, evaluated.scores);
     if (scores == nullptr) return RefuseScores(scores, labels);
+    if (evaluated.are_of_two) return AddTwoClasses(*scores, labels);
     return evaluated.are_classes ? AddClasses(evaluated, outputs, *scores, labels) : AddErrors(*scores, labels);
   }
 
@@ -163,6 +191,16 @@ class Totals {
     const std::optional<double> loss = logits == nullptr ? std::nullopt : SoftmaxCrossEntropy(*logits, labels);
     has_loss_ = has_loss_ && loss.has_value();
     loss_ += loss.value_or(0) * static_cast<double>(labels.dim(0));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddTwoClasses(const Tensor& probabilities, const Tensor& labels) {
+    const std::optional<int64_t> right = CountRightOfTwo(probabilities, labels);
+    const std::optional<double> loss = BinaryCrossEntropy(probabilities, labels);
+    if (!right.has_value() || !loss.has_value()) return RefuseScores(&probabilities, labels);
+    right_ += static_cast<double>(*right);
+    is_classified_ = true;
+    loss_ += *loss * static_cast<double>(labels.dim(0));
     return absl::OkStatus();
   }
 

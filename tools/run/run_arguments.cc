@@ -111,7 +111,8 @@ void DeclareEvaluation(CLI::App& app, RunArguments& a, Words& words) {
   AddRepeatable(
       app, "--evaluate", words.evaluate, "NAME=FILE", group,
       "an input or the labels, a sample per row: .npy, .npz:KEY, or IDX, plain or in gzip; the name that is no "
-      "input's is the labels'. Prints loss and accuracy, or for labels that are no classes errors (repeatable)");
+      "input's is the labels', and that of the judged one of several outputs. Prints loss and accuracy, or for labels "
+      "that are no classes errors (repeatable)");
   AddNumber(app, group, "--batch", a.batch, int64_t{1} << 31, "samples at once");
   app.add_option("--scale", words.scale, "multiply the inputs by this [1/255 for uint8, else 1]")
       ->type_name("X")

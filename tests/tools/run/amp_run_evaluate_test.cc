@@ -83,6 +83,44 @@ TEST_CASE("probabilities that are not a Softmax's have an accuracy, and it is sa
   CHECK_THAT(output.err, Contains("amp-run: note: no loss"));
 }
 
+TEST_CASE("labels 0 and 1 of a Sigmoid's one number have an accuracy, and the loss of two classes") {
+  const Runs runs;
+  // Logits 2, -1 and 3, then a float16 Sigmoid as a rewrite makes it.
+  runs.WriteModel("model.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n] p) <float[2,1] w = {1, -1}, int64[1] one = {1}> {
+      h = MatMul (x, w)
+      low = Cast <to = 10> (h)
+      q = Sigmoid (low)
+      r = Cast <to = 1> (q)
+      p = Squeeze (r, one)
+    })");
+  runs.folder().Write("data.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {3, 2}, {2, 0, 0, 1, 3, 0})},
+                                             {"y", Tensor::Of<int64_t>(DType::kInt64, {3}, {1, 0, 0})},
+                                             {"z", Tensor::Of<float>(DType::kFloat32, {3}, {1, 0, 0.5F})}}));
+  const double loss = (std::log1p(std::exp(-2)) + std::log1p(std::exp(-1)) + std::log1p(std::exp(3))) / 3;
+  const nlohmann::json json = nlohmann::json::parse(runs.Succeeds(On("y", {"--json"})));
+  CHECK(std::fabs(json["loss"].get<double>() - loss) < 1e-3);
+  CHECK(std::fabs(json["accuracy"].get<double>() - 2.0 / 3) < 1e-12);
+  CHECK_THAT(runs.Succeeds(On("z")), Contains("mean absolute error"));  // no classes
+}
+
+TEST_CASE("of several outputs the one that has the labels' name is judged") {
+  const Runs runs;
+  WriteClassifier(runs);
+  runs.WriteModel("model.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] scores, float[n,2] p) <float[2,2] w = {1, 0, 0, 1}> {
+      scores = MatMul (x, w)
+      h = Neg (scores)
+      p = Softmax <axis = -1> (h)
+    })");
+  CHECK_THAT(runs.Succeeds({"--evaluate", "x=@data.npz:x", "--evaluate", "scores=@data.npz:sparse"}),
+             Contains("accuracy 0.6667  3 samples\n"));
+  CHECK_THAT(runs.Succeeds({"--evaluate", "x=@data.npz:x", "--evaluate", "p=@data.npz:sparse"}),
+             Contains("accuracy 0.3333  3 samples\n"));
+  runs.Fails(On("sparse"), 2,
+             "--evaluate: expected labels under the name of the output that they judge, found outputs 'scores', 'p'");
+}
+
 TEST_CASE("data that do not fit an evaluation are one line") {
   const Runs runs;
   WriteClassifier(runs);
