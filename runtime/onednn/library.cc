@@ -7,6 +7,7 @@
 #include <new>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "runtime/onednn/dnnl.h"
@@ -331,12 +332,34 @@ bool IsSmall(const ConvolutionSpec& spec) {
   return IsSmall(NumElements(at.dims) * of_place, spec.w.dims);
 }
 
+dnnl::matmul::primitive_desc DescribeMatMul(const MatMulSpec& spec, const Descriptor& b) {
+  return {Engine(), AsIs(spec.a), b, AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y)};
+}
+
+// Whether b is better read column by column. With AVX2 alone the library reads it as it is, and rows whose starts share
+// the few places of a cache halve its speed: 40 against 78 GFLOP/s at 512, 3072 and 4096 columns on AMD EPYC.
+bool IsFasterByColumns(const MatMulSpec& spec, const std::string& implementation) {
+  constexpr int64_t kColumnsOfPlaces = 512;
+  return spec.b.dtype == DType::kFloat32 && spec.b.dims.back() % kColumnsOfPlaces == 0 &&
+         implementation.starts_with("gemm:");
+}
+
+Descriptor ByColumns(const Operand& operand) {
+  Operand by_columns = operand;
+  const size_t rank = operand.dims.size();
+  int64_t stride = operand.dims[rank - 2] * operand.dims[rank - 1];
+  by_columns.strides[rank - 2] = 1;
+  by_columns.strides[rank - 1] = operand.dims[rank - 2];
+  for (size_t axis = rank - 2; axis-- > 0; stride *= operand.dims[axis]) by_columns.strides[axis] = stride;
+  return AsIs(by_columns);
+}
+
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
   const bool has_one_thread = spec.has_one_thread || IsSmall(spec);
   const ThreadsScope threads(has_one_thread ? 1 : omp_get_max_threads());
   const Descriptor b = AsIs(spec.b);
-  const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
-                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
+  auto pd = DescribeMatMul(spec, spec.packs_b ? AsTheLibraryLikes(spec.b) : b);
+  if (spec.packs_b && IsFasterByColumns(spec, pd.impl_info_str())) pd = DescribeMatMul(spec, ByColumns(spec.b));
   const size_t first_post_op = spec.adds_to_y ? 1 : 0;  // behind the sum
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops, first_post_op);
   result->SetBias(AsIs(spec.bias));
