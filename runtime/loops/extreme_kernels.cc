@@ -9,12 +9,10 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
+#include "runtime/loops/float_rows.h"
 
 namespace amp {
 namespace {
-
-constexpr size_t kShortRow = 16;  // fewer elements than this cost less as columns
-constexpr size_t kColumns = 64;   // at a time
 
 Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
@@ -26,16 +24,16 @@ Refusal WhyNot(const KernelContext& context) {
   return view.size <= std::numeric_limits<int32_t>::max() ? nullptr : "rows of too many elements";
 }
 
-// The best elements of up to kColumns rows so far, and their places.
+// The best elements of up to kMaxColumns rows so far, and their places.
 struct Best {
-  float elements[kColumns];
-  int32_t places[kColumns] = {};
+  float elements[kMaxColumns];
+  int32_t places[kMaxColumns] = {};
 };
 
 // Finds those of rows [column, column + width) among the rows that lie across each other in block `outer`.
 void TakeAcross(const FloatSource& in, const AxisView& view, size_t outer, size_t column, size_t width,
                 RowLoops::TakeExtremes take, Best& best) {
-  float buffer[kColumns];
+  float buffer[kMaxColumns];
   for (size_t i = 0; i < view.size; ++i) {
     const float* const row = in.Read((outer * view.size + i) * view.inner + column, width, buffer);
     if (i == 0) std::copy_n(row, width, best.elements);
@@ -46,7 +44,7 @@ void TakeAcross(const FloatSource& in, const AxisView& view, size_t outer, size_
 // Finds those of rows [row, row + width), the elements of each of which lie next to each other.
 void TakeRows(const FloatSource& in, const AxisView& view, size_t row, size_t width, RowLoops::TakeExtremes take,
               Best& best) {
-  float buffer[kShortRow * kColumns], column[kColumns];
+  float buffer[kShortRow * kMaxColumns], column[kMaxColumns];
   const float* const rows = in.Read(row * view.size, width * view.size, buffer);
   for (size_t c = 0; c < width; ++c) best.elements[c] = rows[c * view.size];
   for (size_t i = 1; i < view.size; ++i) {
@@ -68,10 +66,10 @@ absl::Status GivePlaces(KernelContext& context) {
   int64_t* const out = y->mutable_elements<int64_t>().data();
   const bool lies_across = view.inner > 1;
   const size_t rows = lies_across ? view.inner : view.outer, blocks = lies_across ? view.outer : 1;
-  const size_t parts = (rows + kColumns - 1) / kColumns;
-  ParallelFor(blocks * parts, kColumns * view.size, [&](const Share& share) {
+  const size_t parts = (rows + kMaxColumns - 1) / kMaxColumns;
+  ParallelFor(blocks * parts, kMaxColumns * view.size, [&](const Share& share) {
     for (size_t i = share.first; i < share.end; ++i) {
-      const size_t block = i / parts, first = i % parts * kColumns, width = std::min(kColumns, rows - first);
+      const size_t block = i / parts, first = i % parts * kMaxColumns, width = std::min(kMaxColumns, rows - first);
       Best best;
       if (lies_across) {
         TakeAcross(in, view, block, first, width, take, best);

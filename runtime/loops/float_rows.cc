@@ -19,8 +19,6 @@ void MapWhole(const FloatSource& source, const FloatSink& sink, const AxisView& 
   }
 }
 
-// Rows of fewer elements than this cost more by themselves than what is done to them: they are made columns.
-constexpr size_t kShortRow = 16;
 bool HasShortRows(const AxisView& view) { return view.inner == 1 && view.size < kShortRow && view.outer > 1; }
 
 enum class ShortRows { kAsTheyAre, kAsColumns };

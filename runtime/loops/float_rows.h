@@ -16,6 +16,8 @@ namespace amp {
 
 // How many columns come at a time.
 inline constexpr size_t kMaxColumns = 64;
+// Rows of fewer elements than this cost more by themselves than what is done to them: they are made columns.
+inline constexpr size_t kShortRow = 16;
 
 // Called by several threads at once.
 using RowFunction = absl::FunctionRef<void(const float* in, float* out, size_t size)>;
