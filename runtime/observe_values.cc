@@ -25,7 +25,10 @@ absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDat
     NarrowingStats float16, bfloat16;
     SurveyNarrowing(elements, DType::kFloat16, float16);
     SurveyNarrowing(elements, DType::kBfloat16, bfloat16);
-    observed[name].Add(float16, bfloat16);
+    ObservedValue& known = observed[name];
+    known.Add(float16, bfloat16);
+    if (!known.ends.has_value()) known.ends.emplace();
+    for (const float element : elements) known.ends->Add(element);
   };
   AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe}).status());
   return run;

@@ -5,9 +5,12 @@
 #define AMP_IR_BASE_OBSERVED_VALUES_H_
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "ir/base/convert.h"
@@ -23,10 +26,31 @@ struct ObservedNarrowing {
   bool operator==(const ObservedNarrowing&) const = default;
 };
 
+// The elements that come nearest to where readers may be singular, over several runs. A distance is infinite where no
+// element has one: all of them lie there exactly, or there are none.
+struct ObservedEnds {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  double lowest = kNone, highest = -kNone;  // of the finite elements
+  double from_zero = kNone;                 // the smallest distance that is not 0: the least magnitude
+  double below_one = kNone, above_minus_one = kNone;  // of elements between -1 and 1
+
+  bool operator==(const ObservedEnds&) const = default;
+
+  void Add(double element) {
+    if (!std::isfinite(element)) return;
+    lowest = std::min(lowest, element);
+    highest = std::max(highest, element);
+    if (element != 0) from_zero = std::min(from_zero, std::abs(element));
+    if (element < 1) below_one = std::min(below_one, 1 - element);
+    if (element > -1) above_minus_one = std::min(above_minus_one, element + 1);
+  }
+};
+
 struct ObservedValue {
   int64_t elements = 0;  // that were looked at, over all runs
   double largest = 0;    // finite magnitude
   ObservedNarrowing float16, bfloat16;
+  std::optional<ObservedEnds> ends;  // nothing: read from a file that an older version wrote
 
   // REQUIRES: `low` is kFloat16 or kBfloat16.
   const ObservedNarrowing& In(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }

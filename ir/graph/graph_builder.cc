@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/check.h"
 #include "ir/base/status.h"
 #include "ir/base/topological_order.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/graph_ports.h"
+#include "ir/graph/shape.h"
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -91,6 +93,7 @@ class GraphBuilder {
   absl::StatusOr<GraphId> BuildGraph(onnx::GraphProto* proto, NodeId owner);
   absl::Status Declare(GraphId graph, const std::string& name, absl::string_view what, ValueId* id);
   absl::Status DeclareInputsAndInitializers(GraphId graph);
+  absl::Status CheckDeclaredShape(GraphId graph, ValueId id, const onnx::TensorProto& tensor) const;
   absl::Status DeclareNodes(GraphId graph, std::vector<NodeId>* nodes);
   absl::Status ResolveNode(NodeId node);
   ValueId Lookup(GraphId graph, const std::string& name) const;
@@ -115,6 +118,19 @@ absl::Status GraphBuilder::Declare(GraphId graph, const std::string& name, absl:
   return absl::OkStatus();
 }
 
+// Whoever reads elements goes by the shape that the value has, which is the input's. Dimensions that the input leaves
+// open fit any.
+absl::Status GraphBuilder::CheckDeclaredShape(GraphId graph, ValueId id, const onnx::TensorProto& tensor) const {
+  const auto declared = ShapeOf(model_, id);
+  if (!declared.has_value()) return absl::OkStatus();
+  const std::vector<int64_t> found(tensor.dims().begin(), tensor.dims().end());
+  const auto fits = [](int64_t wanted, int64_t dim) { return wanted == kUnknownDim || wanted == dim; };
+  if (std::equal(declared->begin(), declared->end(), found.begin(), found.end(), fits)) return absl::OkStatus();
+  return ModelError(Place(graph), ": initializer '", Escaped(tensor.name()), "': expected ", TypeText(model_, id),
+                    " as the input of its name declares, found ", DTypeName(static_cast<DType>(tensor.data_type())),
+                    "[", absl::StrJoin(found, ","), "]");
+}
+
 absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
   onnx::GraphProto& proto = *model_.mutable_graph(graph).proto;
   for (auto& input : *proto.mutable_input()) {
@@ -137,6 +153,7 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
         return ModelError(Place(graph), ": initializer '", Escaped(tensor.name()), "': expected ", DTypeName(declared),
                           " as the input of its name declares, found ", DTypeName(found));
       }
+      AMP_RETURN_IF_ERROR(CheckDeclaredShape(graph, id, tensor));
     } else {
       AMP_RETURN_IF_ERROR(Declare(graph, tensor.name(), "initializer", &id));
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "ir/graph/attributes.h"
@@ -194,7 +195,9 @@ ValueRanges::Range ValueRanges::OfMatrixProduct(const Node& node) {
   const int64_t rows = (*shape)[is_transposed ? 1 : 0], columns = (*shape)[is_transposed ? 0 : 1];
   if (rows < 1 || rows > kMostOperands) return {};
   const auto matrix = ConstantElements(model_, node.Input(1), kMostElements);
-  if (!matrix.has_value() || matrix->empty()) return {};
+  // An input that names a constant may leave its dimensions open.
+  const bool is_whole = matrix.has_value() && std::ssize(*matrix) == NumElements(model_, node.Input(1));
+  if (!is_whole || matrix->empty()) return {};
   const double scale = GetFloat(node, "alpha", 1);
   std::optional<Interval> all;
   for (int64_t column = 0; column < columns; ++column) {

@@ -76,6 +76,8 @@ enum class Role : uint64_t {
   // ---- what kernels do to elements
   kCopies = 1ull << 53,  // Where, OneHot, TopK: as kMoves, or fixed numbers, by whatever rule
   kDrops = 1ull << 54,   // Dropout: a copy where it does not train
+  // ---- operands
+  kSamplesAt = 1ull << 55,  // GridSample: its second operand says where the first is sampled, from -1 to 1
 };
 
 class Roles {
@@ -129,6 +131,7 @@ struct Operator {
   ControlFlowKind control_flow = ControlFlowKind::kNone;
   int separate_statistics = 0;           // the opset of ai.onnx from which on statistics have a type of their own
   Interval results = {};                 // all that it ever gives, up to ends that ordinary operands reach or come near
+  double saturates = 0;                  // the operand's size from which on results lie at an end of these; 0: never
   uint32_t addends = 0;                  // bit i: input i is added to what the others give, as a bias is
   AttributeCondition copies_where = {};  // of those that move or copy: when that is all they do
 

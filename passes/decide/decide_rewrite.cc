@@ -10,6 +10,7 @@
 #include "ir/opset/opset_adapters.h"
 #include "passes/cast/match_norm_types.h"
 #include "passes/decide/collect_traits.h"
+#include "passes/demand/guard_demands.h"
 #include "passes/guard/guard_constants.h"
 #include "passes/guard/guard_observed.h"
 #include "passes/guard/guard_structure.h"
@@ -37,15 +38,23 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
   const RewriteSettings& settings = inputs.settings;
   std::vector<Veto> vetoes;
   if (settings.guards == Guards::kNone || !HasSeed(graph, traits, settings)) return vetoes;
-  if (settings.guards == Guards::kAll) {
-    vetoes = GuardStructure(model, graph, traits, settings.target.promises);
-  }
-  if (settings.observed != nullptr) {
-    const GuardedGraph guarded(model, graph, traits, settings.target.promises);
-    VetoList list(guarded, traits);
-    GuardObserved(guarded, *settings.observed, settings.max_weight_error, list);
+  const auto add = [&](VetoList list) {
     const std::vector<Veto> more = list.Take();
     vetoes.insert(vetoes.end(), more.begin(), more.end());
+  };
+  if (settings.guards == Guards::kAll || settings.observed != nullptr) {
+    const GuardedGraph guarded(model, graph, traits, settings.target.promises);
+    if (settings.guards == Guards::kAll) {
+      VetoList list(guarded, traits);
+      GuardStructure(guarded, list);
+      GuardDemands(guarded, settings.observed.get(), list);
+      add(std::move(list));
+    }
+    if (settings.observed != nullptr) {
+      VetoList list(guarded, traits);
+      GuardObserved(guarded, *settings.observed, settings.max_weight_error, list);
+      add(std::move(list));
+    }
   }
   ConstantGuardOptions options;
   options.max_weight_error = settings.max_weight_error;

@@ -16,14 +16,10 @@
 #include "passes/guard/guard_thresholds.h"
 #include "passes/guard/guard_transposes.h"
 #include "passes/guard/guard_wide_values.h"
-#include "passes/guard/guarded_graph.h"
 
 namespace amp {
 
-std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices,
-                                 const IdVector<NodeId, NodeTraits>& traits, const TargetPromises& promises) {
-  const GuardedGraph graph(model, vertices, traits, promises);
-  VetoList vetoes(graph, traits);
+void GuardStructure(const GuardedGraph& graph, VetoList& vetoes) {
   GuardIdentifiers(graph, vetoes);
   GuardPositions(graph, vetoes);
   GuardDisplacements(graph, vetoes);
@@ -40,7 +36,6 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardState(graph, vetoes);
   GuardQuantised(graph, vetoes);
   GuardTransposes(graph, vetoes);
-  return vetoes.Take();
 }
 
 }  // namespace amp

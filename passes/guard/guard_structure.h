@@ -11,16 +11,12 @@
 #ifndef AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
 #define AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
 
-#include <vector>
-
-#include "passes/classify/classify_nodes.h"
-#include "passes/paint/paint_graph.h"
+#include "passes/guard/guarded_graph.h"
 
 namespace amp {
 
 // Linear in nodes and uses.
-std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices,
-                                 const IdVector<NodeId, NodeTraits>& traits, const TargetPromises& promises);
+void GuardStructure(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp
 

@@ -120,6 +120,8 @@ class VetoList {
   // The vertex of a port. No effect where there is none, it is not float32, or its class is deny.
   void AddInput(NodeId node, size_t port, const std::string& why) { Add(graph_.vertices().OfInput(node, port), why); }
   void AddOutput(NodeId node, size_t port, const std::string& why) { Add(graph_.vertices().OfOutput(node, port), why); }
+  // The vertex that gives a value; it may be a port of a body.
+  void AddValue(ValueId value, const std::string& why) { Add(graph_.vertices().OfValue(value), why); }
   // Producer of a value.
   void AddProducer(ValueId value, const std::string& why);
   // All vertices of a node.

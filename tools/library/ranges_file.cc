@@ -1,6 +1,7 @@
 #include "tools/library/ranges_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 
@@ -11,19 +12,30 @@ namespace amp {
 namespace {
 
 using Json = nlohmann::json;
-constexpr int kSchema = 1;
+constexpr int kSchema = 2, kSchemaWithoutEnds = 1;
 
 Json JsonOf(const ObservedNarrowing& narrowing) {
   return {{"overflow", narrowing.overflow}, {"underflow", narrowing.underflow}, {"error", narrowing.relative_error}};
 }
 
+struct NamedEnd {
+  const char* name;
+  double ObservedEnds::*number;
+};
+constexpr NamedEnd kEnds[] = {{"lowest", &ObservedEnds::lowest},
+                              {"highest", &ObservedEnds::highest},
+                              {"from_zero", &ObservedEnds::from_zero},
+                              {"below_one", &ObservedEnds::below_one},
+                              {"above_minus_one", &ObservedEnds::above_minus_one}};
+
 class RangesReader {
  public:
   absl::StatusOr<ObservedValues> Read(const Json& json) {
     ObservedValues observed;
-    if (!json.is_object() || json.value("schema", Json()) != kSchema || !json.contains("values") ||
-        !json["values"].is_object()) {
-      return UsageError("expected ranges of schema ", kSchema, " with an object 'values'");
+    const Json schema = json.is_object() ? json.value("schema", Json()) : Json();
+    has_ends_ = schema == kSchema;
+    if ((!has_ends_ && schema != kSchemaWithoutEnds) || !json.contains("values") || !json["values"].is_object()) {
+      return UsageError("expected ranges of schema ", kSchemaWithoutEnds, " or ", kSchema, " with an object 'values'");
     }
     for (const auto& [name, value] : json["values"].items()) observed[BytesOfText(name)] = ReadValue(name, value);
     if (!status_.ok()) return status_;
@@ -37,7 +49,22 @@ class RangesReader {
     value.largest = Number(name, json, "largest");
     value.float16 = ReadNarrowing(name, json, "float16");
     value.bfloat16 = ReadNarrowing(name, json, "bfloat16");
+    if (has_ends_) value.ends = ReadEnds(name, json);
     return value;
+  }
+  ObservedEnds ReadEnds(const std::string& name, const Json& json) {
+    constexpr double kLargest = 1e39;
+    ObservedEnds ends;
+    for (const NamedEnd& end : kEnds) {
+      const Json number = json.is_object() && json.contains(end.name) ? json[end.name] : Json("absent");
+      if (number.is_null()) continue;
+      if (number.is_number() && std::abs(number.get<double>()) <= kLargest) {
+        ends.*end.number = number.get<double>();
+      } else if (status_.ok()) {
+        status_ = UsageError("value '", Escaped(name), "': expected a number '", end.name, "', or null");
+      }
+    }
+    return ends;
   }
   ObservedNarrowing ReadNarrowing(const std::string& name, const Json& json, const char* key) {
     const Json part = json.is_object() && json.contains(key) ? json[key] : Json();
@@ -57,6 +84,7 @@ class RangesReader {
     return 0;
   }
 
+  bool has_ends_ = false;
   absl::Status status_;
 };
 
@@ -65,10 +93,16 @@ class RangesReader {
 std::string RangesJson(const ObservedValues& observed) {
   Json values = Json::object();
   for (const auto& [name, value] : observed) {
-    values[TextOfBytes(name)] = {{"elements", value.elements},
+    Json& json = values[TextOfBytes(name)];
+    json = {{"elements", value.elements},
                                  {"largest", value.largest},
                                  {"float16", JsonOf(value.float16)},
                                  {"bfloat16", JsonOf(value.bfloat16)}};
+    const ObservedEnds ends = value.ends.value_or(ObservedEnds());
+    for (const NamedEnd& end : kEnds) {
+      const double number = ends.*end.number;
+      json[end.name] = std::isfinite(number) ? Json(number) : Json();
+    }
   }
   return Json({{"schema", kSchema}, {"values", std::move(values)}}).dump(1) + "\n";
 }

@@ -91,5 +91,18 @@ TEST_CASE("ranges that few operands make are known, others not") {
                {"mean", {-kUnknown, kUnknown}}});
 }
 
+TEST_CASE("a constant whose input leaves its dimensions open is read by none of them") {
+  const auto model = GraphFromText(R"(<ir_version: 3, opset_import: ["" : 11]>
+    g (float[4,3] x, float[3,N] w, float[M,3] v) => (float[4,3] y, float[4,3] z)
+    <float[3,3] w = {1, 0, 0, 0, 1, 0, 0, 0, 1}, float[3,3] v = {1, 0, 0, 0, 1, 0, 0, 0, 1}>
+    { t = Tanh (x)  y = MatMul (t, w)  z = MatMul (t, v) })");
+  InferTypes(*model);
+  const std::vector<NodeId> order = model->NodesInOrder(kMainGraph);
+  const IntegerBounds integers(*model, order);
+  const ValueRanges ranges(*model, order, integers);
+  CHECK(ranges.Of(model->graph(kMainGraph).names.at("y")) == Interval());
+  CHECK(ranges.Of(model->graph(kMainGraph).names.at("z")) == Interval());
+}
+
 }  // namespace
 }  // namespace amp

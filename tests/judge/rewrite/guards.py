@@ -57,6 +57,7 @@ GUARDS = (
     "log-sum-exp by hand",
     "state",
     "quantised",
+    "demands",
 )
 LOADING_GUARDS = ("transposed batches",)  # these keep a runtime from dying
 BOTH = tuple(DTYPES)
@@ -304,6 +305,50 @@ def odds_of_what_is_nearly_sure():
     )
     weights = {"eye": EYE, "least": np.float32(1e-4), "largest": np.float32(1 - 1e-4), "one": np.float32(1)}
     x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
+
+
+@demonstrates("demands", ("float16",))
+def logarithm_of_probabilities():
+    """Takes logarithms of probabilities down to 1e-9, which are 0 in float16."""
+    body = "[mm0] a = MatMul(x, eye) [share] p = Softmax(a) [log] l = Log(p) [mm1] y = MatMul(l, eye)"
+    x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
+    return Case(
+        model("float[4,4] x => float[4,4] y", body, {"eye": EYE}), feeds={"x": x}, flags=["--follow", "on"]
+    )
+
+
+@demonstrates("demands")
+def odds_without_bounds():
+    """Divides by what a gate leaves of 1: a rounding of the gate is all of it."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [gate] g = Sigmoid(a) [rest] r = Sub(one, g) [odds] o = Div(g, r) "
+        "[root] s = Sqrt(o) [mm1] y = MatMul(s, eye)"
+    )
+    x = np.array([[9, 1, 2, 7], [1, 9, 8, 1], [1, 8, 9, 2], [1, 1, 1, 8]], np.float32)
+    weights = {"eye": EYE, "one": np.float32(1)}
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
+
+
+@demonstrates("demands")
+def angles_of_hundreds_of_radians():
+    """Takes sines of products by a constant matrix of size 300."""
+    body = "[angles] a = MatMul(x, b) [sine] s = Sin(a) [mm1] y = MatMul(s, eye)"
+    weights = {"b": 300 * array(4, 4, seed=5), "eye": EYE}
+    x = np.array([[1, 2, 3, 4], [2, -1, 1, 3], [4, 1, -2, 2], [3, 3, 1, 1]], np.float32)
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
+
+
+@demonstrates("demands")
+def a_thousand_rounds():
+    """Adds a thousandth of a state to it, a thousand times: in 16 bits hardly any of them counts."""
+    body = (
+        "[mm0] a = MatMul(x, eye) [loop] h = Loop(rounds, go, a) <body = b (int64 i, bool c, float[4,4] s) => "
+        "(bool again, float[4,4] t) { [keep] again = Identity(c) [slope] k = MatMul(s, eye) [scale] d = Mul(k, step) "
+        "[add] t = Add(s, d) }> [mm1] y = MatMul(h, eye)"
+    )
+    weights = {"eye": EYE, "rounds": np.int64(1000), "go": np.bool_(True), "step": np.float32(0.001)}
+    x = np.array([[1, 2, 3, 4], [2, 1, 1, 3], [4, 1, 2, 2], [3, 3, 1, 1]], np.float32)
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
 
 

@@ -98,9 +98,28 @@ TEST_CASE("files that are no ranges are refused") {
                        "off there"));
   CHECK(absl::EndsWith(error_of("{\n  \"schema\": one}"), "found no JSON from line 2, column 13 on"));
   CHECK(absl::EndsWith(error_of("1e999"), "found no JSON: a number is too large"));
-  CHECK(absl::StrContains(error_of("[]"), "expected ranges of schema 1"));
+  CHECK(absl::StrContains(error_of("[]"), "expected ranges of schema 1 or 2"));
   CHECK(absl::StrContains(error_of(R"({"schema": 1, "values": {"h": {"elements": -1}}})"), "'elements'"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--ranges", run.folder.File("none")}), 6), "none"));
+}
+
+TEST_CASE("ranges tell the ends of values, and files of before are read without them") {
+  const DataFolder run;
+  const std::string file = run.folder.File("ranges.json");
+  CHECK(run.RunTool({"--calibration", run.SampleOf(0.1f), "--ranges", file}).exit_code == 0);
+  nlohmann::json ranges = nlohmann::json::parse(run.folder.Read("ranges.json"));
+  CHECK(ranges["schema"] == 2);
+  nlohmann::json& input = ranges["values"]["x"];
+  CHECK(input["lowest"].get<double>() <= input["highest"].get<double>());
+  CHECK(input["from_zero"].get<double>() > 0);
+  for (auto& value : ranges["values"]) {
+    for (const char* end : {"lowest", "highest", "from_zero", "below_one", "above_minus_one"}) value.erase(end);
+  }
+  run.folder.Write("ranges.json", ranges.dump());
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--ranges", file}), 2), "expected a number 'lowest', or null"));
+  ranges["schema"] = 1;
+  run.folder.Write("ranges.json", ranges.dump());
+  CHECK(run.RunTool({"--ranges", file}).exit_code == 0);
 }
 
 TEST_CASE("ranges of no value, or of another model's, are refused") {
