@@ -31,6 +31,13 @@ bool IsSame(const Demand& a, const Demand& b) {
   return a.kind == b.kind && (a.kind != Kind::kNearPole || std::abs(a.pole - b.pole) < 1e-12);
 }
 
+// The least distance of a value from the pole of a demand on it.
+double DistanceFrom(Interval values, const Demand& demand) {
+  if (demand.kind != Kind::kNearPole) return 0;
+  const double above = values.low - demand.pole, below = demand.pole - values.high;
+  return std::max(std::isfinite(above) ? above : 0, std::isfinite(below) ? below : 0);
+}
+
 }  // namespace
 
 std::string Describe(const Demand& demand) {
@@ -72,6 +79,7 @@ void Demands::Visit(NodeId id) {
       Demand demand = (*this)[index];
       demand.via = id;
       demand.handed_on = index;
+      demand.floor = std::max(demand.floor, DistanceFrom(supplies_.Of(node.outputs[port]).interval, demand));
       HandOn(id, demand);
     }
   }
