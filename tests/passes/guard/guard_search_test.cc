@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "nlohmann/json.hpp"
@@ -52,7 +53,7 @@ TEST_CASE("a norm is found beside a hundred other readers of its root, in whatev
 
 TEST_CASE("a root with thousands of readers is not searched, in whatever order") {
   for (const bool division_first : {true, false}) {
-    CHECK(ReasonForDivision(3000, division_first) == "downstream of a denied operator: root <- mean");
+    CHECK(!absl::StrContains(ReasonForDivision(3000, division_first), "decomposed norms"));
   }
 }
 
