@@ -207,7 +207,7 @@ void Demands::MakeOfDifference(NodeId id) {
   }
   const bool is_small = moved.value_or(1) < kSmallShare * std::max(a.base->size, b.base->size);
   const double rest = is_small ? moved.value_or(1) : std::max(moved.value_or(1), 1.0);
-  for (const size_t port : {0, 1}) MakeAbsolute(id, port, tolerance_.share * rest, Kind::kArgument);
+  for (const size_t port : {size_t{0}, size_t{1}}) MakeAbsolute(id, port, tolerance_.share * rest, Kind::kArgument);
 }
 
 // ---- demands that are handed on
@@ -296,7 +296,7 @@ void Demands::HandOnSum(NodeId id, const Demand& demand) {
   const Node& node = graph_.node(id);
   if (node.inputs.size() != 2) return;
   const bool subtracts = graph_.roles(id).Has(Role::kSubtracts);
-  for (const size_t port : {0, 1}) {
+  for (const size_t port : {size_t{0}, size_t{1}}) {
     if (demand.kind != Kind::kNearPole) {
       Put(id, port, demand);
       continue;
@@ -365,7 +365,7 @@ void Demands::HandOnProduct(NodeId id, const Demand& demand) {
 // A sum of what is not negative is as exact as its terms; an absolute error grows by the weights.
 void Demands::HandOnMatrixProduct(NodeId id, const Demand& demand) {
   const Node& node = graph_.node(id);
-  for (const size_t port : {0, 1}) {
+  for (const size_t port : {size_t{0}, size_t{1}}) {
     if (!graph_.IsVariable(node.Input(port))) continue;
     const Supply operand = supplies_.Of(node.Input(port));
     Demand next = demand;

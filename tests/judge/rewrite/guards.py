@@ -313,9 +313,7 @@ def logarithm_of_probabilities():
     """Takes logarithms of probabilities down to 1e-9, which are 0 in float16."""
     body = "[mm0] a = MatMul(x, eye) [share] p = Softmax(a) [log] l = Log(p) [mm1] y = MatMul(l, eye)"
     x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
-    return Case(
-        model("float[4,4] x => float[4,4] y", body, {"eye": EYE}), feeds={"x": x}, flags=["--follow", "on"]
-    )
+    return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE}), feeds={"x": x}, flags=["--follow", "on"])
 
 
 @demonstrates("demands")
