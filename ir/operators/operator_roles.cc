@@ -58,6 +58,15 @@ ValueId SquaredValue(const Model& model, NodeId id) {
   return kNone;
 }
 
+Interval ClipBounds(const Model& model, const Node& clip) {
+  const auto bound = [&](size_t port, const char* attribute) -> std::optional<double> {
+    if (clip.Input(port) != kNone) return ScalarConstant(model, clip.Input(port));
+    return GetFloat(clip, attribute);
+  };
+  const Interval unknown;
+  return {bound(1, "min").value_or(unknown.low), bound(2, "max").value_or(unknown.high)};
+}
+
 bool TakesRoot(const Model& model, NodeId id) {
   const Roles roles = RolesOf(model, id);
   if (roles.Has(Role::kRoots)) return true;

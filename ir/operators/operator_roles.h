@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "ir/base/interval.h"
 #include "ir/graph/graph.h"
 #include "ir/schema/operator_table.h"
 
@@ -18,6 +19,8 @@ Roles RolesOf(const Model& model, NodeId node);
 
 // The value that the node squares: Mul(x, x), Pow(x, 2), ReduceSumSquare(x), ReduceL2(x); kNone for others.
 ValueId SquaredValue(const Model& model, NodeId node);
+// The bounds of a Clip, of operands or attributes; an end is infinite where it is absent or no constant.
+Interval ClipBounds(const Model& model, const Node& clip);
 // Sqrt, or Pow by 0.5 or -0.5.
 bool TakesRoot(const Model& model, NodeId node);
 // How many elements are added up for one element of the result of a node that kSums; -1 if that is not known.

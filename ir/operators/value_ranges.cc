@@ -119,14 +119,7 @@ ValueRanges::Range ValueRanges::OfSum(const Node& node, bool subtracts) {
 
 ValueRanges::Range ValueRanges::OfClip(const Node& node) {
   Range range = Ask(node.Input(0));
-  const auto bound = [&](size_t port, const char* attribute) -> std::optional<double> {
-    if (node.Input(port) != kNone) return ScalarConstant(model_, node.Input(port));
-    return GetFloat(node, attribute);
-  };
-  Interval bounds;
-  if (const auto least = bound(1, "min")) bounds.low = *least;
-  if (const auto largest = bound(2, "max")) bounds.high = *largest;
-  range.interval = Clamped(range.interval, WithinReach(bounds));
+  range.interval = Clamped(range.interval, WithinReach(ClipBounds(model_, node)));
   return range;
 }
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
@@ -252,23 +251,14 @@ void Demands::HandOn(NodeId id, const Demand& demand) {
 
 // The bounds that the node sets to its operand, as far as constants tell.
 Interval Demands::BoundsOf(const Node& node) const {
+  if (node.Has(Role::kClips)) return ClipBounds(graph_.model(), node);
+  if (!node.op->roles.HasAny(Role::kLargest | Role::kLeast)) return node.op->results;  // Relu
   Interval bounds;
-  if (node.Has(Role::kClips)) {
-    const auto bound = [&](size_t port, const char* attribute) -> std::optional<double> {
-      if (node.Input(port) == kNone) return GetFloat(node, attribute);
-      return ScalarConstant(graph_.model(), node.Input(port));
-    };
-    bounds.low = bound(1, "min").value_or(bounds.low);
-    bounds.high = bound(2, "max").value_or(bounds.high);
-  } else if (node.op->roles.HasAny(Role::kLargest | Role::kLeast)) {
-    for (const ValueId in : node.PresentInputs()) {
-      const Supply bound = supplies_.Of(in);
-      if (!bound.is_constant) continue;
-      if (node.Has(Role::kLargest)) bounds.low = std::max(bounds.low, bound.interval.low);
-      if (node.Has(Role::kLeast)) bounds.high = std::min(bounds.high, bound.interval.high);
-    }
-  } else if (node.Has(Role::kBounds)) {
-    bounds = node.op->results;  // Relu
+  for (const ValueId in : node.PresentInputs()) {
+    const Supply bound = supplies_.Of(in);
+    if (!bound.is_constant) continue;
+    if (node.Has(Role::kLargest)) bounds.low = std::max(bounds.low, bound.interval.low);
+    if (node.Has(Role::kLeast)) bounds.high = std::min(bounds.high, bound.interval.high);
   }
   return bounds;
 }

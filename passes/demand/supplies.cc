@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kMostElements = int64_t{1} << 18;
 constexpr double kUnknownCount = 1 << 20;    // of whole numbers without a bound
 constexpr double kUnknownTrips = 4096;       // of a loop that ends when the model says so
-constexpr double kLeastLargestShare = 1e-3;  // of a softmax: with a thousand classes one has as much
+constexpr double kLeastLargestShare = 1e-3;  // of a softmax with a thousand classes; axes are not compared
 constexpr int64_t kFewTerms = 4;             // may be at their ends at once
 
 bool ReadsAll(const Node& node, size_t port, int variable) {
@@ -166,17 +166,9 @@ Supply Supplies::OfMoved(const Node& node, size_t port) const {
   return *all;
 }
 
-Supply Supplies::OfClip(const Node& node) const {
-  const auto bound = [&](size_t port, const char* attribute) -> std::optional<double> {
-    if (node.Input(port) == kNone) return GetFloat(node, attribute);
-    return ScalarConstant(graph_.model(), node.Input(port));
-  };
-  return Clamped(Of(node.Input(0)), {bound(1, "min").value_or(-kInfinity), bound(2, "max").value_or(kInfinity)});
-}
-
 // Relu, Clip, Max, Min, Where. Relu takes zero exactly: it comes near no other point.
 Supply Supplies::OfChoice(const Node& node) const {
-  if (node.Has(Role::kClips)) return OfClip(node);
+  if (node.Has(Role::kClips)) return Clamped(Of(node.Input(0)), ClipBounds(graph_.model(), node));
   const bool bounds = node.op->roles.HasAny(Role::kLargest | Role::kLeast);
   std::optional<Supply> all, bound;
   for (const ValueId in : node.PresentInputs()) {

@@ -42,7 +42,6 @@ class Supplies {
   Supply OfCast(const Node& node) const;
   Supply OfMoved(const Node& node, size_t port) const;
   Supply OfChoice(const Node& node) const;
-  Supply OfClip(const Node& node) const;
   Supply OfSum(const Node& node, bool subtracts) const;
   Supply OfArithmetic(NodeId id) const;
   Supply OfQuotient(const Node& node) const;

@@ -7,7 +7,7 @@
 //
 // Each guard is a file guard_<name>.{h,cc} and walks the unpainted graph. A vetoed vertex behaves as if its operator
 // were denied: it stays high, and the denial is carried forward. More precise guards come first: the first reason
-// stays.
+// stays. The last guard of the group, "demands", is in passes/demand.
 #ifndef AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
 #define AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
 

@@ -10,6 +10,7 @@ the folder the exit code is 77 (skipped).
 """
 
 import argparse
+import functools
 import os
 import pathlib
 import re
@@ -145,40 +146,17 @@ def right_by_default(p, name):
     return problems
 
 
-def log_of_softmax(p):
-    return right_by_default(p, "log_of_softmax")
-
-
-def log_prob_of_an_action(p):
-    return right_by_default(p, "log_prob_of_an_action")
-
-
-def inverse_sigmoid_with_eps(p):
-    return right_by_default(p, "inverse_sigmoid_with_eps_1e5")
-
-
-def log_of_one_minus_sigmoid(p):
-    return right_by_default(p, "log_of_one_minus_sigmoid")
-
-
-def squashed_gaussian_log_prob(p):
-    return right_by_default(p, "squashed_gaussian_log_prob")
-
-
-def warp_by_pixel_coordinates(p):
-    return right_by_default(p, "warp_by_pixel_coordinates")
-
-
-def fourier_features(p):
-    return right_by_default(p, "fourier_features_scale_30")
-
-
-def round_by_magic_number(p):
-    return right_by_default(p, "round_by_magic_number")
-
-
-def euler_steps(p):
-    return right_by_default(p, "euler_1000_steps")
+RIGHT_BY_DEFAULT = (
+    "log_of_softmax",
+    "log_prob_of_an_action",
+    "inverse_sigmoid_with_eps_1e5",
+    "log_of_one_minus_sigmoid",
+    "squashed_gaussian_log_prob",
+    "warp_by_pixel_coordinates",
+    "fourier_features_scale_30",
+    "round_by_magic_number",
+    "euler_1000_steps",
+)
 
 
 def step_stays_finite(p, name, *flags):
@@ -335,28 +313,23 @@ def failing_allocations(p):
     )
 
 
-CASES = (
-    attention_with_past,
-    group_query_attention,
-    norm_between_own_casts,
-    log_of_softmax,
-    log_prob_of_an_action,
-    inverse_sigmoid_with_eps,
-    log_of_one_minus_sigmoid,
-    squashed_gaussian_log_prob,
-    warp_by_pixel_coordinates,
-    fourier_features,
-    round_by_magic_number,
-    euler_steps,
-    softmax_log_nll_loss,
-    focal_loss_by_probabilities,
-    given_and_made_up,
-    names_before_unpacking,
-    concat_one_value,
-    sequence_insert,
-    rank_stopped_early,
-    failing_allocations,
-)
+CASES = {
+    case.__name__: case
+    for case in (
+        attention_with_past,
+        group_query_attention,
+        norm_between_own_casts,
+        softmax_log_nll_loss,
+        focal_loss_by_probabilities,
+        given_and_made_up,
+        names_before_unpacking,
+        concat_one_value,
+        sequence_insert,
+        rank_stopped_early,
+        failing_allocations,
+    )
+}
+CASES |= {name: functools.partial(right_by_default, name=name) for name in RIGHT_BY_DEFAULT}
 
 
 def main():
@@ -370,14 +343,14 @@ def main():
         print(f"SKIPPED: no files in {files} (set AMP_SHARED): NOTHING WAS JUDGED")
         return 77
     failed = passed = 0
-    for case in CASES:
-        if arguments.only not in case.__name__:
+    for name, case in CASES.items():
+        if arguments.only not in name:
             continue
         with tempfile.TemporaryDirectory() as work:
             problems = case(Programs(arguments.programs, files, work, not arguments.sanitized))
         passed, failed = passed + (not problems), failed + bool(problems)
         for problem in problems:
-            print(f"FAIL {case.__name__}: {problem}", flush=True)
+            print(f"FAIL {name}: {problem}", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
