@@ -30,8 +30,8 @@ struct ObservedNarrowing {
 // element has one: all of them lie there exactly, or there are none.
 struct ObservedEnds {
   static constexpr double kNone = std::numeric_limits<double>::infinity();
-  double lowest = kNone, highest = -kNone;  // of the finite elements
-  double from_zero = kNone;                 // the smallest distance that is not 0: the least magnitude
+  double lowest = kNone, highest = -kNone;            // of the finite elements
+  double from_zero = kNone;                           // the smallest distance that is not 0: the least magnitude
   double below_one = kNone, above_minus_one = kNone;  // the least of elements below 1, and above -1
 
   bool operator==(const ObservedEnds&) const = default;

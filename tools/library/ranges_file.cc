@@ -95,9 +95,9 @@ std::string RangesJson(const ObservedValues& observed) {
   for (const auto& [name, value] : observed) {
     Json& json = values[TextOfBytes(name)];
     json = {{"elements", value.elements},
-                                 {"largest", value.largest},
-                                 {"float16", JsonOf(value.float16)},
-                                 {"bfloat16", JsonOf(value.bfloat16)}};
+            {"largest", value.largest},
+            {"float16", JsonOf(value.float16)},
+            {"bfloat16", JsonOf(value.bfloat16)}};
     const ObservedEnds ends = value.ends.value_or(ObservedEnds());
     for (const NamedEnd& end : kEnds) {
       const double number = ends.*end.number;
