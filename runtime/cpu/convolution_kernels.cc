@@ -5,6 +5,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/hidden_numbers.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/library_window.h"
 #include "runtime/cpu/make_primitive.h"
@@ -206,7 +207,8 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   convolution->y_dims = form.y_dims;
   const bool has_bias = context.node().Input(2) != kNone;
   if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return Refusal("another bias");
-  if (IsStridedTransposed(form) && !StepsOf(context).empty()) return Refusal("post-ops are wrong");
+  std::vector<EpilogueStep> steps = StepsOf(context);
+  if (IsStridedTransposed(form) && !steps.empty()) return Refusal("post-ops are wrong");
   convolution->adds_bias = has_bias && IsStridedTransposed(form);
   const DType stored = convolution->stored_as = StoredType(context);
   convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, stored);
@@ -217,6 +219,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
     return MakePrimitive(context, form, part, compute, *convolution);
   };
   AMP_RETURN_IF_ERROR(PrepareParts(context, compute, make, *convolution));
+  if (HidesNumbers(steps)) convolution->hiding_steps = std::move(steps);
   return convolution;
 }
 
@@ -237,6 +240,7 @@ absl::Status Convolution(KernelContext& context) {
                          return Prepare(context, form, compute);
                        }));
   const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
+  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, convolution.hiding_steps));
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLibraryLayout(context, 0, Layout::kChannelsLast));
   RunWeights weights;
   AMP_RETURN_IF_ERROR(MakeWeights(context, convolution, compute, weights));

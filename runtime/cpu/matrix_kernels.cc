@@ -4,6 +4,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/hidden_numbers.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/parts.h"
@@ -265,7 +266,10 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
     product->computed_as = types.result;
     product->stored_as = types.stored;
     status = PrepareWay(context, shape, way, steps, types, *product);
-    if (status.ok()) return product;
+    if (status.ok()) {
+      if (HidesNumbers(steps)) product->hiding_steps = steps;
+      return product;
+    }
     if (way == Way::kAsIs || !IsRefusal(status)) return status;
   }
 }
@@ -286,6 +290,7 @@ absl::Status Product(KernelContext& context) {
     return Prepare(context, *ShapeOf(context, form), steps, types);
   }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
+  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, product.hiding_steps));
   if (product.tiles != nullptr) return RunTiles(context, *product.tiles, product.stored_as, product.y_dims);
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
   return RunInParts(context, {.operation = product,

@@ -53,14 +53,15 @@ inline absl::StatusOr<std::vector<Tensor>> TryToRun(const Session& session, cons
   return tensors;
 }
 
+// Of what is finite.
 inline double LargestMagnitude(const std::vector<double>& elements) {
   double largest = 0;
-  for (const double x : elements) largest = std::max(largest, std::fabs(x));
+  for (const double x : elements) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
   return largest;
 }
 
-// Describes the first element that differs by more than `tolerance` times the largest magnitude of the expected tensor.
-// Returns "" if none does.
+// Describes the first element that differs by more than `tolerance` times the largest finite magnitude of the expected
+// tensor. Returns "" if none does.
 inline std::string DifferenceOf(const Tensor& found, const Tensor& expected, double tolerance) {
   if (found.dtype() != expected.dtype() || found.dims() != expected.dims()) {
     return absl::StrCat("found ", found.TypeText(), ", expected ", expected.TypeText());

@@ -159,6 +159,20 @@ template <Floats (*kOf)(Floats, Floats), float (*kOfTwo)(float, float)>
   return result;
 }
 
+// Among numbers without a sign, the order of the bits is that of the numbers; infinity and NaN are the largest.
+template <typename Bits, typename T>
+Bits LargestMagnitude(const T* x, size_t count) {
+  constexpr auto kWithoutSign = static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);
+  Bits largest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    Bits bits;
+    __builtin_memcpy(&bits, x + i, sizeof(bits));
+    bits = static_cast<Bits>(bits & kWithoutSign);
+    largest = bits > largest ? bits : largest;
+  }
+  return largest;
+}
+
 inline void KeepLargestOf(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count) {
   const auto places_step = static_cast<int32_t>(step);
 #pragma GCC ivdep
@@ -309,6 +323,8 @@ const RowLoops kRows = {
     .deviations = DeviationsFrom,
     .max = ExtremeOf<Max, MaxOfTwo>,
     .min = ExtremeOf<Min, MinOfTwo>,
+    .largest_magnitude = LargestMagnitude<uint32_t, float>,
+    .largest_magnitude_of_16_bits = LargestMagnitude<uint16_t, uint16_t>,
     .keep_largest = KeepLargest,
     .give_to_largest = GiveToLargest,
     .largest_of_taps = LargestOfTaps,

@@ -119,6 +119,39 @@ TEST_CASE("device: what is behind a product is done by the library, by a chain, 
   CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul"});
 }
 
+TEST_CASE("device: NaN and infinities come through what is computed behind a product or a convolution") {
+  const std::string kActivations[] = {
+      "Relu (s)", "Clip (s, zero, one)", "HardSigmoid (s)", "LeakyRelu (s)", "Gelu <approximate = \"tanh\"> (s)",
+      "Gelu (s)", "HardSwish (s)",       "Sigmoid (s)",     "Elu (s)"};
+  const std::string kSums[] = {"h = MatMul (x, w) s = Add (h, b)", "c = Reshape (x, pixels) s = Conv (c, v, b)"};
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    const std::string type = dtype == DType::kFloat32 ? "float" : "float16";
+    for (const std::string& nodes : kSums) {
+      for (const std::string& activation : kActivations) {
+        const SessionText text = {
+            .text = absl::StrCat("<ir_version: 10, opset_import: [\"\" : 21]> g (", type, "[3,8] x) => (", type,
+                                 "[] y) <", type, " zero = {0}, ", type,
+                                 " one = {1}, int64[4] pixels = {3, 8, 1, 1}> {", nodes, " y = ", activation, "}"),
+            .constants = {{"w", RandomTensor(dtype, {8, 8})},
+                          {"v", RandomTensor(dtype, {8, 8, 1, 1})},
+                          {"b", RandomTensor(dtype, {8})}}};
+        Tensor x = *Tensor::Create(dtype, {3, 8});
+        std::vector<double> elements(24, 0.5);
+        elements[8] = NAN;
+        elements[16] = INFINITY;
+        REQUIRE(WriteDoubles(elements, x).ok());
+        const std::vector<Tensor> expected = RunSession(*MakeSession(text, OneByOne()), {{"x", x}});
+        for (const auto& device : TestDevices()) {
+          INFO(nodes << " " << activation << " " << type);
+          SessionOptions options;
+          options.device = device;
+          CHECK(DifferenceOf(RunSession(*MakeSession(text, options), {{"x", x}}), expected, 4e-3) == "");
+        }
+      }
+    }
+  }
+}
+
 const SessionText kProduct = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[n,4] x) => (float[n,4] y) { h = MatMul (x, w) y = Relu (h) })",
                               .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4})}}};
