@@ -31,7 +31,7 @@ struct LossScaleSettings {
   double initial = 32768;  // of kFixed: the scale
   int64_t interval = 2000;
   double growth = 2, backoff = 0.5, min = 1, max = 16777216;
-  bool finite_check = false;         // skip steps with a gradient that is not finite, without a scale too
+  bool finite_check = true;          // skip steps with a gradient that is not finite, without a dynamic scale too
   bool count_skipped_steps = false;  // the global step counts them too
   // For kDynamic: a serialized FunctionProto (scale, good_steps, finite) -> (next scale, next good_steps) that replaces
   // the rule that the numbers above describe; "": that rule.

@@ -193,7 +193,7 @@ constexpr char kTraining[] =
     "|accumulate|beta1|beta2|clip-norm|count-skipped-steps|data-parallel|epsilon|finite-check|freeze|gradient|head|"
     "labels|"
     "learning-rate|logits|loss|loss-scale|loss-scale-backoff|loss-scale-growth|loss-scale-initial|loss-scale-interval|"
-    "loss-scale-max|loss-scale-min|momentum|nesterov|optimizer|rho|train|trainable|weight-decay|";
+    "loss-scale-max|loss-scale-min|momentum|nesterov|no-finite-check|optimizer|rho|train|trainable|weight-decay|";
 constexpr OwnFlags kOwnFlags[] = {
     {"amp-rewrite",
      "|allow|allow-node|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|dtype|external-data|"
@@ -207,7 +207,8 @@ constexpr OwnFlags kOwnFlags[] = {
      "fuse|"
      "output-dir|outputs|random-inputs|ulps|warmup|"},
     {"amp-train",
-     "|batch|check-replicas|checkpoint|checkpoint-every|curve|data|drop-last|epochs|eval-data|forward|log|patience|"
+     "|allow-nan|batch|check-replicas|checkpoint|checkpoint-every|curve|data|drop-last|epochs|eval-data|forward|log|"
+     "patience|"
      "rank-timeout|resize|resume|save-best|save-weights|scale|schedule|shuffle|terminate-on-nan|validation-split|"},
     {"amp-rewrite and amp-run", "|dim|explain|strict|tolerance|"},
     {"amp-run and amp-train", "|allow-tf32|autotune|device|no-replay|threads|"},

@@ -47,7 +47,8 @@ struct TrainOptions {
   std::string loss_scale;  // "dynamic", "none", "1024"
   std::optional<double> loss_scale_initial, loss_scale_growth, loss_scale_backoff, loss_scale_min, loss_scale_max;
   std::optional<int64_t> loss_scale_interval;
-  bool finite_check = false, count_skipped_steps = false;
+  std::optional<bool> finite_check;  // false: no step is skipped, and NaN goes into the weights; nothing: true
+  bool count_skipped_steps = false;
   std::vector<std::string> gradients;  // "WEIGHT=GRADIENT", without `train`
   // A loss scale of the caller's own, for a dynamic one: a function
   //   (float scale, int64 good_steps, bool finite) -> (float next_scale, int64 next_good_steps)

@@ -210,6 +210,10 @@ absl::string_view ScalingName(LossScaling kind) {
   return "";
 }
 
+const char* FiniteCheckFlag(const TrainOptions& o) {
+  return o.finite_check.value_or(true) ? "--finite-check" : "--no-finite-check";
+}
+
 absl::Status CheckScaleFlags(const TrainOptions& o, const LossScaleSettings& settings) {
   const bool is_dynamic = settings.kind == LossScaling::kDynamic;
   std::vector<TrainFlag> flags = RuleFlags(o);
@@ -222,12 +226,11 @@ absl::Status CheckScaleFlags(const TrainOptions& o, const LossScaleSettings& set
     return UsageError(flags.front().flag, " is about --loss-scale dynamic; found ", ScalingName(settings.kind),
                       o.loss_scale.empty() ? ", which is what float16 alone does not have by default" : "");
   }
-  if (is_dynamic && o.finite_check) {
-    return UsageError("--finite-check has no effect: --loss-scale dynamic checks all gradients");
+  if (is_dynamic && o.finite_check.has_value()) {
+    return UsageError(FiniteCheckFlag(o), " has no effect: --loss-scale dynamic checks all gradients");
   }
   if (o.count_skipped_steps && !settings.ChecksGradients()) {
-    return UsageError(
-        "--count-skipped-steps has no effect: without --loss-scale dynamic or --finite-check, no step is skipped");
+    return UsageError("--count-skipped-steps has no effect: with --no-finite-check, no step is skipped");
   }
   if (o.count_skipped_steps && o.accumulate.value_or(1) > 1) {
     return UsageError("--count-skipped-steps and --accumulate exclude each other: a skipped step is no update");
@@ -323,7 +326,7 @@ absl::StatusOr<LossScaleSettings> MakeLossScaleSettings(const TrainOptions& opti
   LossScaleSettings settings;
   settings.kind = usual;
   if (!options.loss_scale.empty()) AMP_RETURN_IF_ERROR(ParseLossScale(options.loss_scale, settings));
-  settings.finite_check = options.finite_check;
+  settings.finite_check = options.finite_check.value_or(true);
   settings.count_skipped_steps = options.count_skipped_steps;
   AMP_RETURN_IF_ERROR(CheckScaleFlags(options, settings));
   if (options.loss_scale_function) settings.function = options.loss_scale_function->SerializeAsString();
@@ -355,7 +358,7 @@ std::vector<TrainFlag> SetTrainFlags(const TrainOptions& options) {
   list.Add("--loss-scale", options.loss_scale);
   list.Add("--loss-scale-initial", options.loss_scale_initial);
   ListRuleFlags(options, list);
-  list.Add("--finite-check", options.finite_check);
+  list.Add(FiniteCheckFlag(options), options.finite_check.has_value());
   list.Add("--count-skipped-steps", options.count_skipped_steps);
   list.Add("--gradient", options.gradients);
   if (options.loss_scale_function) list.Add("loss_scale_function", options.loss_scale_function->name());

@@ -24,6 +24,7 @@
 #include "runtime/plan/program.h"
 #include "tools/library/checkpoint.h"
 #include "tools/library/file_uses.h"
+#include "tools/library/find_origin.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -104,6 +105,9 @@ struct Trainer::Content {
   int64_t num_steps = 0;
 
   absl::StatusOr<TrainStep> RunStep(const NamedDatums& inputs);
+  // With the state.
+  absl::StatusOr<NamedDatums> AllInputs(const NamedDatums& inputs) const;
+  RunOptions OptionsOfStep(int64_t step) const;
   absl::StatusOr<std::string> TakeCheckpoint(const std::string& path);
   void SetLearningRate(float rate);
   absl::StatusOr<LoadedFile> Load() const;
@@ -317,17 +321,31 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
   return Fenced("", [&] { return content_->RunStep(inputs); });
 }
 
-absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs) {
-  Content& c = *this;
-  NamedDatums all = c.inputs;
-  for (const auto& [name, datum] : inputs) {
-    if (c.inputs.contains(name)) return UsageError("input '", Escaped(name), "' is state: see SetState");
+absl::StatusOr<NamedDatums> Trainer::Content::AllInputs(const NamedDatums& given) const {
+  NamedDatums all = inputs;
+  for (const auto& [name, datum] : given) {
+    if (inputs.contains(name)) return UsageError("input '", Escaped(name), "' is state: see SetState");
     all[name] = datum;
   }
-  AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
-                       c.session->Run(all, {.seed = SeedOfStep(SeedOfRank(c.options), c.num_steps),
-                                            .output_buffers = c.places.empty() ? nullptr : &c.places,
-                                            .shown = &c.shown}));
+  return all;
+}
+
+RunOptions Trainer::Content::OptionsOfStep(int64_t step) const {
+  return {.seed = SeedOfStep(SeedOfRank(options), step)};
+}
+
+absl::StatusOr<std::string> Trainer::FindOriginInStep(const NamedDatums& inputs) const {
+  AMP_ASSIGN_OR_RETURN(const NamedDatums all, content_->AllInputs(inputs));
+  return FindOriginOfNotFinite(*content_->session, all, content_->OptionsOfStep(content_->num_steps - 1));
+}
+
+absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs) {
+  Content& c = *this;
+  AMP_ASSIGN_OR_RETURN(const NamedDatums all, AllInputs(inputs));
+  RunOptions how = OptionsOfStep(num_steps);
+  how.output_buffers = c.places.empty() ? nullptr : &c.places;
+  how.shown = &c.shown;
+  AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, c.session->Run(all, how));
   TrainStep result;
   const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) -> absl::Status {
     if (port == kNoPort) return absl::OkStatus();

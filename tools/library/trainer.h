@@ -104,6 +104,9 @@ class Trainer {
   // By the names of the states.
   bool IsState(const std::string& input) const;
   const std::string& graph_hash() const;
+  // Where what is not finite begins in the step that was run last, with the state as it is now: that of before, where
+  // the step was skipped. See tools/library/find_origin.h.
+  absl::StatusOr<std::string> FindOriginInStep(const NamedDatums& inputs) const;
   // Which random numbers come next, in a run that goes on.
   void set_num_steps(int64_t count);
 

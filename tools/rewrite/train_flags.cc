@@ -38,6 +38,11 @@ class Declarer {
         ->type_name(std::is_integral_v<Number> ? "N" : "X")
         ->group(group_);
   }
+  void Set(const char* flag, std::optional<bool>& value, bool to, const char* help) {
+    app_.add_flag_callback(
+            flag, [&value, to] { value = to; }, help)
+        ->group(group_);
+  }
   void Switch(const char* flag, bool& value, const char* help) { app_.add_flag(flag, value, help)->group(group_); }
 
  private:
@@ -84,14 +89,16 @@ void DeclareTrainFlags(CLI::App& app, TrainOptions& o) {
                "average gradients over the processes of mpirun -n N amp-train; run by one it is the same step");
   flags.Text("--loss-scale", o.loss_scale, "dynamic|X|none",
              "dynamic: grows while all gradients are finite, shrinks when one is not, which skips the step; X: by\n"
-             "that number, no step is skipped [dynamic for float16, else none]");
+             "that number [dynamic for float16, else none]");
   flags.Maybe("--loss-scale-initial", o.loss_scale_initial, "where it starts [32768]");
   flags.Maybe("--loss-scale-interval", o.loss_scale_interval, "good steps until it grows [2000]");
   flags.Maybe("--loss-scale-growth", o.loss_scale_growth, "by this factor [2]");
   flags.Maybe("--loss-scale-backoff", o.loss_scale_backoff, "by which it shrinks [1 / growth]");
   flags.Maybe("--loss-scale-min", o.loss_scale_min, "at least this [1]");
   flags.Maybe("--loss-scale-max", o.loss_scale_max, "growth beyond this does not take place [16777216]");
-  flags.Switch("--finite-check", o.finite_check, "skip steps with a gradient that is not finite, without a scale too");
+  flags.Set("--finite-check", o.finite_check, true,
+            "skip steps with a gradient that is not finite: the default, also without a loss scale");
+  flags.Set("--no-finite-check", o.finite_check, false, "skip none, as Keras does: NaN goes into the weights");
   flags.Switch("--count-skipped-steps", o.count_skipped_steps, "the input 'amp.global_step' counts them too");
   flags.Texts("--gradient", o.gradients, "WEIGHT=GRAD",
               "without --train: which value of a training graph is which weight's gradient (repeatable)");

@@ -17,6 +17,7 @@
 #include "tools/program/phase_times.h"
 #include "tools/program/tuning_file.h"
 #include "tools/train/batch_plan.h"
+#include "tools/train/finite_states.h"
 #include "tools/train/launcher.h"
 #include "tools/train/new_model.h"
 #include "tools/train/ranks.h"
@@ -162,6 +163,9 @@ absl::Status FinishRun(const TrainArguments& a, const Trainer& trainer, const Tr
   const bool draws = a.curve || (results == ResultsGoTo::kTerminal && !a.quiet);
   if (draws) AMP_RETURN_IF_ERROR(streams.print(DrawCurve(progress.curve)));
   if (a.save_weights.empty()) return absl::OkStatus();
+  if (!a.allow_nan) {
+    AMP_RETURN_IF_ERROR(CheckFiniteStates(trainer, StatesOf::kModel, "--save-weights", a.save_weights));
+  }
   const absl::StatusOr<std::vector<std::string>> notes = trainer.SaveForward(a.save_weights, a.forward, OverwriteOf(a));
   if (!notes.ok()) return InFile(Escaped(a.save_weights), notes.status());
   output.written = a.save_weights;
@@ -241,9 +245,9 @@ std::string Describe(const TrainArguments& a, const Preparations& made) {
                                                             : "",
                       a.learning_rate ? absl::StrCat(" --learning-rate ", *a.learning_rate) : "", " --check-replicas ",
                       a.check_replicas, a.patience >= 0 ? absl::StrCat(" --patience ", a.patience) : "",
-                      a.terminate_on_nan ? " --terminate-on-nan" : "", a.save_best.empty() ? "" : " --save-best",
-                      a.forward.empty() ? "" : " --forward", ", --data ", made.data->Fingerprint(),
-                      a.eval_data.empty() ? "" : ", --eval-data ",
+                      a.terminate_on_nan ? " --terminate-on-nan" : "", a.allow_nan ? " --allow-nan" : "",
+                      a.save_best.empty() ? "" : " --save-best", a.forward.empty() ? "" : " --forward", ", --data ",
+                      made.data->Fingerprint(), a.eval_data.empty() ? "" : ", --eval-data ",
                       a.eval_data.empty() ? "" : made.evaluator->data().Fingerprint());
 }
 

@@ -38,8 +38,9 @@ With mpirun -n N every rank takes its share of each batch, for a step graph made
 SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
 
 Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused by a safety rule (a file that is read is
-  not written to) or by --terminate-on-nan, 5 a limit, 6 input or output or a lost rank, 7 replicas differ, 8 no such
-  device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
+  not written to) or weights that are not finite, 5 a limit, 6 input or output or a lost rank, 7 replicas differ or 50
+  steps in a row are skipped, 8 no such device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM.
+A failure is one line.)";
 
 constexpr char kNewPurpose[] = "Makes a forward model with seeded Glorot-uniform weights and zero biases.\n";
 constexpr char kNewFooter[] = R"(Kinds:
@@ -148,6 +149,11 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   AddFile(app, group, "--log", a.log, "FILE.csv",
           "write a row per epoch; its columns test_... are of --eval-data or --validation-split");
   app.add_flag("--force", a.force, kForceHelp)->group(group);
+  app.add_flag(
+         "--allow-nan", a.allow_nan,
+         "write weights and checkpoints that have NaN or infinities; else that is exit code 4, and no such file is "
+         "written")
+      ->group(group);
   app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
   app.add_flag("-v,--verbose", a.verbose,

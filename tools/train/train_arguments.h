@@ -28,6 +28,7 @@ struct TrainArguments {
   double validation_split = 0;  // of the samples, the last ones: to test on instead of eval_data
   int64_t patience = -1;        // epochs without a better test loss, behind which the run ends; -1: none are counted
   bool terminate_on_nan = false;
+  bool allow_nan = false;  // in files of weights
   int64_t batch = 128, epochs = 1;
   bool drop_last = false;
   std::optional<uint64_t> shuffle;

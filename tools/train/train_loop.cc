@@ -18,6 +18,7 @@
 #include "runtime/values/compare_values.h"
 #include "tools/data/judge_batch.h"
 #include "tools/train/epoch_order.h"
+#include "tools/train/finite_states.h"
 
 namespace amp {
 namespace {
@@ -110,8 +111,8 @@ class Loop {
     task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
                                                  Bar(progress_.next_batch, num_batches_), figures.loss));
     WarnOfDevice();
-    WarnOfSkips(step);
     WarnOfLoss(step);
+    AMP_RETURN_IF_ERROR(CheckSkips(step, inputs));
     return CheckLoss(figures.loss);
   }
 
@@ -172,20 +173,27 @@ class Loop {
     }
   }
 
-  void WarnOfSkips(const TrainStep& step) {
+  // All ranks skip the same steps.
+  absl::Status CheckSkips(const TrainStep& step, const NamedDatums& inputs) {
     const bool is_at_floor = !step.finite && step.loss_scale == progress_.loss_scale;
     progress_.skips_in_a_row = step.finite ? 0 : progress_.skips_in_a_row + 1;
     progress_.skips_at_floor = is_at_floor ? progress_.skips_at_floor + 1 : 0;
     progress_.loss_scale = step.loss_scale;
-    if (progress_.skips_at_floor == kSkipsAtFloorWorthAWarning) {
+    if (progress_.skips_in_a_row >= kMostSkips) return NothingIsLearnt(inputs);
+    if (!trainer_.description().scale.empty() && progress_.skips_at_floor == kSkipsAtFloorWorthAWarning) {
       task_.streams->warn(absl::StrCat("amp-train: warning: ", kSkipsAtFloorWorthAWarning,
                                        " steps in a row were skipped at a loss scale of ", step.loss_scale,
                                        ", which goes no lower: the gradients overflow without any help of it\n"));
-    } else if (progress_.skips_in_a_row == kSkipsWorthAWarning) {
-      task_.streams->warn(
-          absl::StrCat("amp-train: warning: ", kSkipsWorthAWarning,
-                       " steps in a row were skipped for gradients that are not finite: nothing is learnt\n"));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status NothingIsLearnt(const NamedDatums& inputs) const {
+    AMP_ASSIGN_OR_RETURN(const std::string origin, trainer_.FindOriginInStep(inputs));
+    return absl::FailedPreconditionError(absl::StrCat(
+        progress_.skips_in_a_row, " steps in a row were skipped, the last one in epoch ", progress_.epoch + 1,
+        " after ", progress_.next_batch, " batches: expected gradients that are finite, found NaN or infinities",
+        origin.empty() ? std::string() : absl::StrCat(", first in ", origin)));
   }
 
   // Where every step is done, one of these spoils the weights for good.
@@ -196,27 +204,15 @@ class Loop {
                                      progress_.epoch + 1, " after ", progress_.next_batch, " batches\n"));
   }
 
-  // The state that no step can change any more, as each is skipped; "" where there is none.
-  absl::StatusOr<std::string> FirstNotFinite() const {
-    for (const std::string& name : trainer_.StateNames()) {
-      AMP_ASSIGN_OR_RETURN(const Tensor state, trainer_.State(name));
-      const bool is_float = VisitFloats(state.dtype(), [](auto) {});
-      const auto is_finite = [](double element) { return std::isfinite(element); };
-      if (is_float && !absl::c_all_of(AsDoubles(state), is_finite)) return name;
-    }
-    return std::string();
-  }
-
   // A loss scale that is too large skips the first steps of a sound run. Weights that are not finite skip them all.
   absl::Status WarnOfSkippedEpoch(const EpochRecord& record) {
     const bool is_skipped = record.totals.steps > 0 && record.totals.skipped == record.totals.steps;
     if (!is_skipped || has_warned_of_epoch_) return absl::OkStatus();
-    AMP_ASSIGN_OR_RETURN(const std::string name, FirstNotFinite());
+    AMP_ASSIGN_OR_RETURN(const std::string name, FirstNotFinite(trainer_, StatesOf::kCheckpoint));
     if (name.empty() && record.epoch < args_.epochs) return absl::OkStatus();
     has_warned_of_epoch_ = true;
-    const std::string why = name.empty()
-                                ? "gradients that are not finite"
-                                : absl::StrCat("'", Escaped(name), "', which has elements that are not finite");
+    const std::string why =
+        name.empty() ? "gradients that are not finite" : absl::StrCat(name, ", which are not finite");
     task_.streams->warn(absl::StrCat("amp-train: warning: all steps of epoch ", record.epoch, " were skipped for ", why,
                                      ": nothing is learnt\n"));
     return absl::OkStatus();
@@ -259,8 +255,13 @@ class Loop {
     return SayStoppedEarly();
   }
 
+  absl::Status CheckFinite(StatesOf states, const std::string& flag, const std::string& path) const {
+    return args_.allow_nan ? absl::OkStatus() : CheckFiniteStates(trainer_, states, flag, path);
+  }
+
   absl::Status SaveBest(int64_t epoch) {
     if (args_.save_best.empty() || !ranks_.IsFirst() || BestEpoch(progress_.history) != epoch) return absl::OkStatus();
+    AMP_RETURN_IF_ERROR(CheckFinite(StatesOf::kModel, "--save-best", args_.save_best));
     absl::Status saved = trainer_.SaveForward(args_.save_best, args_.forward, OverwriteOf(args_)).status();
     if (!saved.ok()) return InFile(Escaped(args_.save_best), saved);
     if (task_.saved_best) task_.saved_best(epoch);
@@ -286,6 +287,7 @@ class Loop {
 
   absl::Status SaveCheckpoint() {
     if (args_.checkpoint.empty() || !ranks_.IsFirst()) return absl::OkStatus();
+    AMP_RETURN_IF_ERROR(CheckFinite(StatesOf::kCheckpoint, "--checkpoint", args_.checkpoint));
     return trainer_.SaveNamedCheckpoint(args_.checkpoint, ProgressJson(progress_), OverwriteOf(args_));
   }
 

@@ -34,11 +34,14 @@ struct TrainTask {
 // Whether --patience has run out.
 bool HasStoppedEarly(const TrainArguments& arguments, const TrainProgress& progress);
 
-// How many steps in a row may be skipped before that is said aloud.
-inline constexpr int64_t kSkipsWorthAWarning = 100, kSkipsAtFloorWorthAWarning = 10;
+// How many steps in a row may be skipped at the least loss scale before that is said aloud, and how many in a row end a
+// run: a loss scale of 2^49 would have come down to 1 by then.
+inline constexpr int64_t kSkipsAtFloorWorthAWarning = 10, kMostSkips = 50;
 
 // Goes on from `progress` to the end, or until a signal comes to any rank. Returns the signal; 0: the end. All ranks
-// have the same progress; the first one writes files. Errors: those of steps, tests, files and ranks.
+// have the same progress; the first one writes files. Errors: those of steps, tests, files and ranks;
+// kFailedPrecondition, kMostSkips steps in a row were skipped, with the first value that is not finite;
+// kPermissionDenied, a file would get NaN.
 absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress);
 
 }  // namespace amp

@@ -130,7 +130,12 @@ EpochRecord ReadRecord(Fields& fields, const Json& json) {
   return r;
 }
 
-std::string OptionalCsv(const std::optional<double>& x) { return x.has_value() ? absl::StrFormat("%.6g", *x) : ""; }
+// As printed: of NaN the sign means nothing.
+double WithoutNanSign(double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; }
+
+std::string OptionalCsv(const std::optional<double>& x) {
+  return x.has_value() ? absl::StrFormat("%.6g", WithoutNanSign(*x)) : "";
+}
 
 double MillisecondsPerStep(const EpochTotals& t) {
   return t.steps == 0 ? 0 : 1000 * t.seconds / static_cast<double>(t.steps);
@@ -139,7 +144,7 @@ double MillisecondsPerStep(const EpochTotals& t) {
 }  // namespace
 
 double EpochTotals::MeanLoss() const {
-  return samples == 0 ? std::numeric_limits<double>::quiet_NaN() : loss / static_cast<double>(samples);
+  return samples == 0 ? std::numeric_limits<double>::quiet_NaN() : WithoutNanSign(loss / static_cast<double>(samples));
 }
 
 std::optional<double> EpochTotals::Accuracy() const {
@@ -225,7 +230,7 @@ std::string EpochLine(const EpochRecord& r, int64_t num_epochs, StepChecks check
   if (checks.has_scale) absl::StrAppend(&line, "  loss scale ", r.loss_scale);
   if (checks.has_scale || checks.may_skip) absl::StrAppend(&line, "  skipped ", r.totals.skipped);
   absl::StrAppend(&line, absl::StrFormat("  %.3f ms/step", MillisecondsPerStep(r.totals)));
-  if (r.test_loss) absl::StrAppend(&line, absl::StrFormat("  test loss %.4f", *r.test_loss));
+  if (r.test_loss) absl::StrAppend(&line, absl::StrFormat("  test loss %.4f", WithoutNanSign(*r.test_loss)));
   if (r.test_accuracy) absl::StrAppend(&line, absl::StrFormat("  test accuracy %.4f", *r.test_accuracy));
   if (r.test_absolute_error) {
     absl::StrAppend(&line, absl::StrFormat("  test mean absolute error %.4f", *r.test_absolute_error));

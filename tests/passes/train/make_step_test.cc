@@ -115,13 +115,18 @@ TEST_CASE("bfloat16 has no loss scale unless it is asked for, a fixed one is no 
   options.dtype = RewriteOptions::Dtype::kBfloat16;
   const onnx::ModelProto without = StepOf(kTwoLayers, options);
   CHECK(FindStep(without)->scale.empty());
-  CHECK(FindStep(without)->finite.empty());
+  CHECK(FindStep(without)->finite == "amp.all_finite");
   CHECK(FindStep(without)->dtype == DType::kBfloat16);
   options.train.loss_scale = "1024";
   const onnx::ModelProto fixed = StepOf(kTwoLayers, options);
   CHECK(FindStep(fixed)->scale.empty());
   CHECK(HasOperator(fixed, "InvertScale"));
-  CHECK_FALSE(HasOperator(fixed, "AllFinite"));
+  CHECK(HasOperator(fixed, "AllFinite"));
+  options.train.finite_check = false;
+  const onnx::ModelProto unchecked = StepOf(kTwoLayers, options);
+  CHECK_FALSE(HasOperator(unchecked, "AllFinite"));
+  CHECK(FindStep(unchecked)->finite.empty());
+  options.train.finite_check.reset();
   options.train.loss_scale = "dynamic";
   CHECK(FindStep(StepOf(kTwoLayers, options))->scale == "amp.loss_scale");
 }

@@ -120,9 +120,11 @@ TEST_CASE("gradients by name are outputs without the scale") {
                           "--gradient: expected WEIGHT=GRAD, found 'w'"));
 }
 
-TEST_CASE("a fixed scale is no state and skips nothing") {
+TEST_CASE("a fixed scale is no state, and without the finite check skips nothing") {
   RewriteOptions options = Scaling();
   options.train.loss_scale = "1024";
+  CHECK(NodeThatGives(Wrapped(kSeeded, options), "w_updated").op_type() == "Choose");
+  options.train.finite_check = false;
   const onnx::ModelProto model = Wrapped(kSeeded, options);
   CHECK(NodeThatGives(model, "w_updated").op_type() == "SGD");
   REQUIRE(FindStates(model)->size() == 1);

@@ -83,9 +83,13 @@ TEST_CASE("the loss scale: its rule is about a dynamic one") {
   CheckFails({"--loss-scale-initial", "0.5"}, "--loss-scale-initial: expected a number from 1 (--loss-scale-min) to");
   CheckFails({"--loss-scale-max", "1024"}, "to 1024 (--loss-scale-max), found 32768");
   CheckFails({"--finite-check"}, "--finite-check has no effect");
-  CheckFails({"--loss-scale", "none", "--count-skipped-steps"}, "--count-skipped-steps has no effect");
+  CheckFails({"--no-finite-check"}, "--no-finite-check has no effect: --loss-scale dynamic checks all gradients");
+  CheckFails({"--loss-scale", "none", "--no-finite-check", "--count-skipped-steps"},
+             "--count-skipped-steps has no effect: with --no-finite-check");
   CheckFails({"--count-skipped-steps", "--accumulate", "2"}, "exclude each other");
   CheckRuns({"--loss-scale", "none", "--finite-check", "--count-skipped-steps"});
+  CheckRuns({"--loss-scale", "none", "--count-skipped-steps"});
+  CheckRuns({"--loss-scale", "1024", "--no-finite-check"});
   CheckRuns({"--loss-scale-min", "0.5", "--loss-scale-initial", "0.5", "--loss-scale-backoff", "0.25"});
 }
 

@@ -254,9 +254,8 @@ TEST_CASE("weights that are not finite are told where they skip every step") {
   REQUIRE_FALSE(spoilt.empty());
   runs.folder().Write("step.onnx", step.SerializeAsString());
   const ToolOutput output = runs.Train({"--batch", "8", "--epochs", "2"});
-  CHECK_THAT(output.err, Contains(absl::StrCat("warning: all steps of epoch 1 were skipped for '", spoilt,
-                                               "', which has elements that are not finite: nothing is learnt\n")) &&
-                             !Contains("epoch 2"));
+  CHECK_THAT(output.err, Contains(absl::StrCat("warning: all steps of epoch 1 were skipped for '", spoilt, "', ")) &&
+                             Contains("elements, which are not finite: nothing is learnt\n") && !Contains("epoch 2"));
 }
 
 TEST_CASE("a run that gets better goes to its end: the near miss of patience") {
@@ -311,10 +310,24 @@ TEST_CASE("steps that a finite check skips are in the epoch's line, also without
   NamedTensors points = Points();
   points[0].second.mutable_elements<float>()[7] = std::numeric_limits<float>::infinity();
   runs.folder().Write("data.npz", *NpzBytes(points));
-  rewrite({"--finite-check"}, "step.onnx");
-  CHECK_THAT(runs.Train({"--batch", "8"}).out, Contains("  skipped 1  ") && !Contains("loss scale"));
+  const std::vector<std::string> train = {"--batch", "8", "--save-weights", "@w.onnx", "--checkpoint", "@c.npz"};
   rewrite({}, "step.onnx");
-  CHECK_THAT(runs.Train({"--batch", "8"}).out, !Contains("skipped"));
+  CHECK_THAT(runs.Train(train).out, Contains("  skipped 1  ") && !Contains("loss scale") && Contains("w.onnx"));
+
+  rewrite({"--no-finite-check"}, "step.onnx");
+  const std::string before = runs.folder().Read("w.onnx"), checkpoint = runs.folder().Read("c.npz");
+  const ToolOutput kept = runs.Train(train), saved = runs.Train({"--batch", "8", "--save-weights", "@w.onnx"});
+  CHECK((kept.exit_code == 4 && saved.exit_code == 4));
+  CHECK_THAT(kept.err,
+             Contains("--checkpoint: ") && Contains("c.npz is not written: expected finite numbers, found NaN "
+                                                    "or infinities in 'w', "));
+  CHECK_THAT(saved.err,
+             Contains("--save-weights: ") && Contains("w.onnx is not written") && Contains("--allow-nan writes them"));
+  CHECK((runs.folder().Read("w.onnx") == before && runs.folder().Read("c.npz") == checkpoint));
+  const ToolOutput allowed = runs.Train(With(train, {"--allow-nan"}));
+  CHECK(allowed.exit_code == 0);
+  CHECK_THAT(allowed.out, !Contains("skipped") && Contains("loss nan"));
+  CHECK(runs.folder().Read("w.onnx") != before);
 }
 
 TEST_CASE("a regression is made, trained, tested and evaluated from end to end") {

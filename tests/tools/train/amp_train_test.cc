@@ -211,16 +211,27 @@ TEST_CASE("a run that goes on with other flags says so, in one line") {
              Contains("--epochs 2 (was 1)\n"));  // the rate would not have come to 0 after one
 }
 
-TEST_CASE("skips are warned of at once") {
+TEST_CASE("skips are warned of at once, and fifty in a row end a run, with the value that began it") {
   const Runs runs(StepGraph(RegressionText("h = Log (x)")));  // of numbers below zero: NaN
   std::string warned;
   ToolStreams streams;
   streams.warn = [&](absl::string_view text) { absl::StrAppend(&warned, text); };
-  const ToolOutput output = runs.Train({"--batch", "40", "--epochs", "150"}, streams);
-  CHECK(output.exit_code == 0);
+  const std::vector<std::string> train = {"--batch",        "8",       "--forward", "@forward.onnx",
+                                          "--save-weights", "@w.onnx", "--epochs"};
+  const auto with = [&](const char* epochs) {
+    std::vector<std::string> all = train;
+    all.emplace_back(epochs);
+    return all;
+  };
+  const ToolOutput output = runs.Train(with("20"), streams);
+  CHECK(output.exit_code == 7);
   CHECK_THAT(warned, Contains("10 steps in a row were skipped at a loss scale of 1, which goes no lower"));
-  CHECK_THAT(warned, Contains("100 steps in a row were skipped for gradients that are not finite"));
-  CHECK_THAT(output.out, Contains("epoch 150/150  loss nan") && Contains("loss scale 1  skipped 1"));
+  CHECK_THAT(
+      output.err,
+      Contains("50 steps in a row were skipped, the last one in epoch 10 after 5 batches: expected gradients that "
+               "are finite, found NaN or infinities, first in 'h' of node Log#0 (Log-13), "));
+  CHECK_FALSE(runs.folder().Has("w.onnx"));
+  CHECK(runs.Train(with("9"), streams).exit_code == 0);  // the near miss: 45
 }
 
 TEST_CASE("a result that cannot be written, or would replace what is read, is an error before the first step") {
