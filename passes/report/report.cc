@@ -320,6 +320,7 @@ std::string ReportJson(const Report& report) {
   json.ListOf("widened_weights", report.widened_weights);
   AddFunctions(json, report);
   json.ListOf("advice", report.AllAdvice());
+  AddTextOrNull(json, "verification", report.verification);
   json.ListOf("warnings", report.warnings);
   json.Close('}');
   return json.Take() + "\n";

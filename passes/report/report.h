@@ -55,7 +55,8 @@ struct Report {
   std::string tool_version;        // of this program
   std::vector<std::string> flags;  // what was asked for: "--dtype=bfloat16"
   std::string model;
-  std::string output_xxh3;  // XXH3 (64 bits) of the model that is written with the report; "" where none is
+  std::string verification;  // "verified: ...", "not verified: why"; "" where nothing was to be verified
+  std::string output_xxh3;   // XXH3 (64 bits) of the model that is written with the report; "" where none is
   DType low = DType::kFloat16;
   std::string profile;
   std::string placement;  // what chose where classes leave a choice; "" where nothing was decided

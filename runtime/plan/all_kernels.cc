@@ -14,4 +14,10 @@ std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::str
   return rows;
 }
 
+std::vector<const KernelRow*> FindOwnKernels(absl::string_view domain, absl::string_view op_type, int version) {
+  std::vector<const KernelRow*> rows = FindLoopsKernels(domain, op_type, version);
+  for (const KernelRow* row : FindReferenceKernels(domain, op_type, version)) rows.push_back(row);
+  return rows;
+}
+
 }  // namespace amp

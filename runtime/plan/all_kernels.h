@@ -13,6 +13,9 @@ namespace amp {
 // version. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version);
 
+// Without those of oneDNN, which take milliseconds to be made: for models that are run once and are small.
+std::vector<const KernelRow*> FindOwnKernels(absl::string_view domain, absl::string_view op_type, int version);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_PLAN_ALL_KERNELS_H_

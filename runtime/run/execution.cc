@@ -87,6 +87,7 @@ absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {
 }
 
 absl::Status Execution::RunOne(const Instruction& instruction) {
+  if (may_go_on_ != nullptr) AMP_RETURN_IF_ERROR((*may_go_on_)());
   return timings_ != nullptr ? RunTimed(instruction) : RunNode(instruction);
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "ir/base/ids.h"
 #include "runtime/kernel/tensor.h"
 
@@ -34,7 +35,9 @@ using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 struct RunOptions {
   const ValueObserver* observer = nullptr;
   std::vector<InstructionTiming>* timings = nullptr;  // times are appended; null: none
-  std::optional<uint64_t> seed = std::nullopt;        // of this run; nothing: the session's
+  // Asked before each node, on the caller's thread; an error ends the run with that error. Null: the run goes on.
+  const std::function<absl::Status()>* may_go_on = nullptr;
+  std::optional<uint64_t> seed = std::nullopt;  // of this run; nothing: the session's
   // Output buffers by the output's name: tensors in the memory of the session's device. At the end of the run each of
   // these outputs is copied into its buffer and returned as that tensor, so that it is never copied to the processor.
   // Inputs may lie in the same tensors: a training step overwrites the present state with the next one. A kernel may

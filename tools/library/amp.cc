@@ -1,6 +1,7 @@
 #include "tools/library/amp.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -28,20 +29,33 @@
 #include "tools/library/ranges_file.h"
 #include "tools/library/run_on_data.h"
 #include "tools/library/set_up.h"
+#include "tools/library/train_options.h"
+#include "tools/library/verify_model.h"
 #include "tools/library/version.h"
 
 namespace amp {
 namespace {
 
+using Seconds = std::chrono::duration<double>;
+
+// A rewrite, and what it was made by.
+struct Rewritten {
+  LoadedFile file;
+  RewriteOutcome outcome;
+  std::string verification;
+};
+
 // `save`: the model as it is about to be written; null where none is.
-RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
-                         const std::vector<std::string>& early_warnings, const PreparedSave* save) {
+RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Setup& setup, const PreparedSave* save) {
   const RewriteOptions& options = setup.choices.options;
+  RewriteOutcome& outcome = rewritten.outcome;
+  const std::vector<std::string>& early_warnings = rewritten.file.warnings;
   outcome.report.tool_version = kVersion;
   outcome.report.flags = setup.choices.flags;
   outcome.report.model = name;
   if (save != nullptr) outcome.report.output_xxh3 = save->ModelHash();
   outcome.report.profile = options.profile;
+  outcome.report.verification = rewritten.verification;
   const bool takes_back = TakesBack(options);
   if (!takes_back) outcome.report.placement = std::string(PlacementName(setup.lists.placement()));
   auto& warnings = outcome.report.warnings;
@@ -51,6 +65,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   }
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
+  summary.verification = rewritten.verification;
   summary.line = outcome.line;
   if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
@@ -85,23 +100,60 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
   return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 
-// The line of --verify; empty when it is not asked for, or nothing is there to be verified.
-absl::StatusOr<std::string> VerifyOutcome(const Setup& setup, const ModelLoader& load, const RewriteOutcome& outcome,
-                                          const std::shared_ptr<ExternalData>& external) {
+// The same rewrite with these nodes denied too.
+absl::StatusOr<Rewritten> RewriteDenying(Setup& setup, const ModelLoader& load, const std::vector<std::string>& nodes) {
+  RewriteOptions stricter = setup.choices.options;
+  stricter.deny_node = Joined(stricter.deny_node, nodes);
+  stricter.on_progress = nullptr;
+  AMP_ASSIGN_OR_RETURN(Setup denying, SetUp(stricter));
+  denying.settings.observed = setup.settings.observed;
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, denying));
+  setup.choices.flags = denying.choices.flags;
+  return Rewritten{std::move(file), std::move(outcome), ""};
+}
+
+// Checks a rewrite as --verify asks for, and mends it where it asks for that.
+absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewrite_time, Rewritten& rewritten) {
+  using Verify = RewriteOptions::Verify;
   const RewriteOptions& options = setup.choices.options;
-  if (!options.verify.has_value()) return "";
-  if (!outcome.report.changed) return "verified: nothing was converted";
+  const bool is_asked = options.verify == Verify::kOn || options.verify == Verify::kFix;
+  const bool is_whole =
+      options.stop_after.empty() && !options.train.train && !WrapsTrainingGraph(options.train) && !TakesBack(options);
+  if (options.verify == Verify::kOff || (!is_asked && !is_whole)) return absl::OkStatus();
+  if (!rewritten.outcome.report.changed) {
+    if (is_asked) rewritten.verification = "verified: nothing was converted";
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> flags = setup.choices.flags;
   const DenyingRewrite deny = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<RewrittenModel> {
-    RewriteOptions stricter = options;
-    stricter.deny_node = Joined(stricter.deny_node, nodes);
-    stricter.on_progress = nullptr;
-    AMP_ASSIGN_OR_RETURN(Setup denying, SetUp(stricter));
-    denying.settings.observed = setup.settings.observed;
-    AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-    AMP_ASSIGN_OR_RETURN(RewriteOutcome denied, RewriteLoaded(file, denying));
-    return RewrittenModel{std::move(denied.model), file.external};
+    AMP_ASSIGN_OR_RETURN(Rewritten denied, RewriteDenying(setup, load, nodes));
+    return RewrittenModel{std::move(denied.outcome.model), denied.file.external};
   };
-  return VerifyModel(options, setup.choices.low, load, *outcome.model, external, deny);
+  const VerifyTask task = {options, setup.choices.low, load, *rewritten.outcome.model, rewritten.file.external,
+                           deny,    rewrite_time};
+  absl::StatusOr<VerifyVerdict> verdict = VerifyModel(task);
+  setup.choices.flags = flags;
+  if (!verdict.ok()) return verdict.status();
+  std::string warning = std::move(verdict->warning);
+  if (!verdict->mend.empty()) {
+    std::vector<std::string> warnings = std::move(rewritten.file.warnings);
+    AMP_ASSIGN_OR_RETURN(rewritten, RewriteDenying(setup, load, verdict->mend));
+    rewritten.file.warnings = std::move(warnings);
+    warning = absl::StrCat("--verify=fix keeps ", verdict->mend.size(), verdict->mend.size() == 1 ? " node" : " nodes",
+                           " float32: ", warning);
+  }
+  if (!warning.empty()) rewritten.outcome.report.warnings.push_back(warning);
+  rewritten.verification = std::move(verdict->line);
+  return absl::OkStatus();
+}
+
+// REQUIRES: `rewritten` has the loaded file.
+absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
+  const auto start = std::chrono::steady_clock::now();
+  AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(setup.choices.options, load, rewritten.file.warnings));
+  AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
+  return VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -197,13 +249,14 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
     AMP_RETURN_IF_ERROR(EmbedSmallTensors(*loaded.model, *loaded.external));
     return loaded;
   };
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+  Rewritten rewritten;
+  AMP_ASSIGN_OR_RETURN(rewritten.file, load());
   FileUses uses = FilesOf(options, input, output);
-  AddDataFiles("MODEL", *file.external, uses);
+  AddDataFiles("MODEL", *rewritten.file.external, uses);
   AMP_RETURN_IF_ERROR(CheckFileUses(uses));
-  AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(options, load, file.warnings));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, setup));
-  AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(setup, load, outcome, file.external));
+  AMP_RETURN_IF_ERROR(RewriteAndVerify(setup, load, rewritten));
+  LoadedFile& file = rewritten.file;
+  RewriteOutcome& outcome = rewritten.outcome;
   if (!options.dry_run && !outcome.report.changed && outcome.is_edited) {
     outcome.model.reset();  // was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
@@ -213,8 +266,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
-  RewriteSummary summary = Summarise(outcome, input, setup, file.warnings, save.get());
-  summary.verification = verification;
+  RewriteSummary summary = Summarise(rewritten, input, setup, save.get());
   const std::string ranges =
       options.calibration.empty() || options.ranges.empty() ? "" : RangesJson(*setup.settings.observed);
   AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), output, options, ranges, summary));
@@ -241,13 +293,11 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
   const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-  AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load, file.warnings));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
-  AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(*setup, load, outcome, file.external));
-  RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings, nullptr);
-  summary.verification = verification;
-  return RewrittenInMemory{std::move(outcome.model), std::move(summary)};
+  Rewritten rewritten;
+  AMP_ASSIGN_OR_RETURN(rewritten.file, load());
+  AMP_RETURN_IF_ERROR(RewriteAndVerify(*setup, load, rewritten));
+  RewriteSummary summary = Summarise(rewritten, "model", *setup, nullptr);
+  return RewrittenInMemory{std::move(rewritten.outcome.model), std::move(summary)};
 }
 
 }  // namespace

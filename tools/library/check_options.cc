@@ -71,11 +71,16 @@ absl::Status CheckRuns(const RewriteOptions& options) {
     return UsageError(options.calibration.empty() ? "--ranges" : "--calibration",
                       " is for a guard, and --guards none switches all of them off");
   }
-  if (!options.dims.empty() && options.verify != "") {
+  const bool is_off = options.verify == RewriteOptions::Verify::kOff;
+  const bool has_file = !options.verify_file.empty();
+  if (has_file && (is_off || options.verify == RewriteOptions::Verify::kAuto)) {
+    return UsageError("--verify: a file (", Escaped(options.verify_file), ") is for verify on or fix");
+  }
+  if (!options.dims.empty() && (is_off || has_file)) {
     return UsageError("--dim is for inputs that are made up, of --verify without a file");
   }
   if (!options.tolerance.has_value()) return absl::OkStatus();
-  if (!options.verify.has_value()) return UsageError("--tolerance is about --verify, which is not asked for");
+  if (is_off) return UsageError("--tolerance is about --verify, which is off");
   if (*options.tolerance >= 0 && std::isfinite(*options.tolerance)) return absl::OkStatus();
   return UsageError("--tolerance: expected a number of at least 0, found ", *options.tolerance);
 }
@@ -122,7 +127,7 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   uses.reads.push_back({"MODEL", input});
   for (const std::string& list : options.lists) uses.reads.push_back({"--lists", list});
   for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
-  uses.reads.push_back({"--verify", options.verify.value_or("")});
+  uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
   uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
   if (options.calibration.empty()) {

@@ -28,7 +28,8 @@ bool MayBeOfInputs(const absl::Status& status) { return absl::IsDataLoss(status)
 
 }  // namespace
 
-absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options) {
+absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options,
+                                               const RunOptions& how) {
   const auto make = [&](int64_t other_dim) {
     options.other_dim = other_dim;
     return MakeRandomInputs(session, options);
@@ -44,7 +45,7 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
       first_error.Update(inputs.status());
       if (!inputs.ok()) break;
       options.most_elements = kMostGuessed;  // from the second on
-      const absl::Status run = session.Run(*inputs).status();
+      const absl::Status run = session.Run(*inputs, how).status();
       if (run.ok()) return MadeUpInputs{*std::move(inputs), dim};
       first_error.Update(run);
       if (!absl::IsDataLoss(run)) return first_error;  // memory or time ran out

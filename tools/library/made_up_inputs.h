@@ -21,9 +21,10 @@ struct MadeUpInputs {
 
 // Runs the model with dimensions of 16, 64, 256 and 1024 in the place of those that are unknown, first all but those of
 // batches, then of those without names the last of each input alone, and gives the first inputs that it takes; without
-// such dimensions it does not run. Errors: those of MakeRandomInputs; of the first run,
-// where none is taken.
-absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options);
+// such dimensions it does not run. Errors: those of MakeRandomInputs; of the first run, where none is taken; of
+// how.may_go_on.
+absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options,
+                                               const RunOptions& how = {});
 
 // The flags that size what is unknown: "--dim n=N --dim x:1=N"; empty where nothing is.
 std::string HowToSize(const Session& session, const RandomInputOptions& options);

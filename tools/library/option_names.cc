@@ -70,7 +70,11 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   if (o.weights) list.AddEnum("--weights", *o.weights);
   list.AddAll("--calibration", o.calibration);
   if (!o.ranges.empty()) list.Add("--ranges", o.ranges);
-  if (o.verify) list.Add("--verify", *o.verify);
+  using Verify = RewriteOptions::Verify;
+  if (o.verify != usual.verify || !o.verify_file.empty()) {
+    const char* const word = o.verify == Verify::kOff ? "off" : o.verify == Verify::kFix ? "fix" : "";
+    list.Add("--verify", o.verify_file.empty() ? word : o.verify_file);
+  }
   for (const auto& [name, dim] : o.dims) list.Add("--dim", absl::StrCat(name, "=", dim));
   for (const auto& [place, symbol] : o.free_dims) list.Add("--dim", absl::StrCat(place, "=", symbol));
   if (o.tolerance) list.Add("--tolerance", *o.tolerance);

@@ -61,6 +61,7 @@ struct TrainOptions {
 
 struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
+  enum class Verify { kAuto, kOff, kOn, kFix };
   enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
   using Level = amp::Level;
   using Placement = PlacementMode;
@@ -99,9 +100,13 @@ struct RewriteOptions {
   // these are written to, without it a file that they are read from instead.
   std::vector<std::string> calibration;
   std::string ranges;
-  // Both models are run, every 16-bit rounding applied, and nothing is written where an output differs by more than the
-  // tolerance: kFailedPrecondition. A file as above; "": inputs are made up by declared type and shape.
-  std::optional<std::string> verify;
+  // Both models are run, every 16-bit rounding applied. kAuto: on inputs that are made up by declared type and shape, or
+  // the first of `calibration`, if that is cheap; where an output differs by more than the tolerance, that is a warning,
+  // and with `strict` an error. The model never depends on it. kOn: on `verify_file`, an archive as above, or else on
+  // inputs that are made up; nothing is written where an output differs: kFailedPrecondition. kFix: as kOn, on the first
+  // of `calibration` where there is no file; the nodes that mend what differs stay float32.
+  Verify verify = Verify::kAuto;
+  std::string verify_file;
   std::map<std::string, int64_t> dims;  // symbolic dimensions of inputs that are made up
   // "x:0" -> "batch": a fixed dimension of an input that becomes symbolic. kPermissionDenied, with the node, where an
   // operator does not compute each sample along it by itself.
@@ -146,7 +151,7 @@ struct RewriteSummary {
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed
   std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy
-  std::string verification;       // of a rewrite that was verified: a line
+  std::string verification;       // "verified: ...", "not verified: why"; empty where nothing was to be verified
   std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named
   std::vector<std::string> warnings, advice;  // those of the report
   std::vector<std::string> hints;             // of the advice, what is about the model rather than this rewrite

@@ -381,7 +381,9 @@ absl::Status CheckTrainOptions(const RewriteOptions& options) {
   if (options.functions != RewriteOptions::Functions::kInline) {
     return UsageError("--functions and --train exclude each other: functions are differentiated as their nodes");
   }
-  if (options.verify) return UsageError("--verify and --train exclude each other: a forward model and a step differ");
+  using Verify = RewriteOptions::Verify;
+  const bool may_verify = options.verify == Verify::kAuto || options.verify == Verify::kOff;
+  if (!may_verify) return UsageError("--verify and --train exclude each other: a forward model and a step differ");
   return absl::OkStatus();
 }
 

@@ -65,7 +65,7 @@ class Verifier {
  public:
   explicit Verifier(const Verification& task) : task_(task) {}
 
-  absl::StatusOr<std::string> Run() {
+  absl::StatusOr<Verified> Run() {
     AMP_RETURN_IF_ERROR(Report("verify", 0, 2));
     AMP_RETURN_IF_ERROR(RunOriginal());
     AMP_RETURN_IF_ERROR(Report("verify", 1, 2));
@@ -74,11 +74,11 @@ class Verifier {
       if (verdict.compared == 0) return NothingCompared(verdict);
       return Passed(verdict);
     }
-    AMP_ASSIGN_OR_RETURN(const std::string divergence, DivergenceText());
     const std::string output = task_.original.model().value(task_.original.outputs()[verdict.output]).name;
-    return absl::FailedPreconditionError(absl::StrCat("--verify: output '", Escaped(output),
-                                                      "': ", DifferenceText(verdict.worst), ", expected at most ",
-                                                      task_.tolerance, divergence));
+    Verified differs = {.difference = absl::StrCat("output '", Escaped(output), "': ", DifferenceText(verdict.worst),
+                                                   ", expected at most ", task_.tolerance)};
+    AMP_RETURN_IF_ERROR(AddDivergence(differs));
+    return differs;
   }
 
  private:
@@ -87,9 +87,11 @@ class Verifier {
     return task_.on_progress({step, static_cast<int64_t>(done), static_cast<int64_t>(total)});
   }
 
+  bool HasEnded() const { return task_.how.may_go_on != nullptr && !(*task_.how.may_go_on)().ok(); }
+
   absl::Status RunOriginal() {
     for (const NamedDatums& sample : task_.samples) {
-      AMP_ASSIGN_OR_RETURN(expected_.emplace_back(), task_.original.Run(sample));
+      AMP_ASSIGN_OR_RETURN(expected_.emplace_back(), task_.original.Run(sample, task_.how));
     }
     return absl::OkStatus();
   }
@@ -98,7 +100,7 @@ class Verifier {
   absl::StatusOr<OutputVerdict> Judge(const Session& session) const {
     OutputVerdict verdict;
     for (size_t i = 0; i < task_.samples.size(); ++i) {
-      AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found, session.Run(task_.samples[i]));
+      AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found, session.Run(task_.samples[i], task_.how));
       for (size_t output = 0; output < found.size(); ++output) {
         const ValueDifference difference = CompareValues(expected_[i][output], found[output]);
         verdict.compared += difference.compared;
@@ -134,15 +136,18 @@ class Verifier {
     return "";
   }
 
-  std::string Passed(const OutputVerdict& verdict) const {
-    std::string text = absl::StrFormat(
-        "%s: largest relative error %.3g, expected at most %g, over %d output%s of %d sample%s", VerifiedWhat(verdict),
-        verdict.worst.relative_error, task_.tolerance, task_.original.outputs().size(),
-        task_.original.outputs().size() == 1 ? "" : "s", task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
+  Verified Passed(const OutputVerdict& verdict) const {
+    const std::string brief =
+        absl::StrFormat("%s: largest relative error %.3g", VerifiedWhat(verdict), verdict.worst.relative_error);
+    std::string text =
+        absl::StrFormat("%s, expected at most %g, over %d output%s of %d sample%s", brief, task_.tolerance,
+                        task_.original.outputs().size(), task_.original.outputs().size() == 1 ? "" : "s",
+                        task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
     if (verdict.unequal > 0) {
       absl::StrAppendFormat(&text, "; %d of %d integers differ", verdict.unequal, verdict.integers);
     }
-    return verdict.compared < verdict.elements ? text + NanWeightClause() : text;
+    if (verdict.compared < verdict.elements) text += NanWeightClause();
+    return {.line = text, .brief = brief};
   }
 
   // Elements that are NaN or infinite in both models agree on nothing that was asked.
@@ -152,17 +157,18 @@ class Verifier {
                            verdict.elements - verdict.compared, verdict.elements);
   }
 
-  absl::StatusOr<std::string> DivergenceText() const {
+  absl::Status AddDivergence(Verified& differs) const {
     const std::vector<Divergence> divergences = FindDivergences();
+    if (divergences.empty() && HasEnded()) return absl::OkStatus();
     const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
-    std::string text = "; no value in between differs by more";
+    std::string& text = differs.difference;
     if (first != divergences.end()) {
-      text = absl::StrCat("; the first value that differs by more is '", Escaped(first->value), "' of node '",
-                          Escaped(first->nodes.front()), "' (", DifferenceText(first->difference), ")");
+      absl::StrAppend(&text, "; the first value that differs by more is '", Escaped(first->value), "' of node '",
+                      Escaped(first->nodes.front()), "' (", DifferenceText(first->difference), ")");
+    } else {
+      absl::StrAppend(&text, "; no value in between differs by more");
     }
-    if (divergences.empty()) return text;
-    AMP_ASSIGN_OR_RETURN(const std::string outcome, TryDenying(Candidates(divergences)));
-    return absl::StrCat(text, "; ", outcome);
+    return divergences.empty() ? absl::OkStatus() : TryDenying(Candidates(divergences), differs);
   }
 
   // The original's node `producer`, and those ahead of it whose values the rewritten model has no more: a convolution
@@ -198,7 +204,9 @@ class Verifier {
     const ValueObserver remember = [&](ValueId value, const Datum& datum) {
       expected[original.value(value).name] = {original.value(value).producer, datum};
     };
-    if (!task_.original.Run(sample, {.observer = &remember}).ok()) return {};
+    RunOptions how = task_.how;
+    how.observer = &remember;
+    if (!task_.original.Run(sample, how).ok()) return {};
     const NodePaths paths = FindNodePaths(original);
     absl::flat_hash_set<std::string> names;
     for (const ValueId id : rewritten.AllValues()) names.insert(rewritten.value(id).name);
@@ -224,7 +232,8 @@ class Verifier {
       }
     };
     // A failure has been met before, by whoever judged the outputs.
-    (void)task_.rewritten.Run(sample, {.observer = &compare}).status();
+    how.observer = &compare;
+    (void)task_.rewritten.Run(sample, how).status();
     return divergences;
   }
 
@@ -255,34 +264,42 @@ class Verifier {
     return verdict.ok() ? std::optional(verdict->worst) : std::nullopt;
   }
 
-  absl::StatusOr<std::string> TryDenying(const std::vector<std::string>& candidates) const {
+  absl::Status TryDenying(const std::vector<std::string>& candidates, Verified& differs) const {
     size_t tries = 0;
     std::map<std::set<std::string>, ValueDifference> left_after;
     const auto mends = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<bool> {
       AMP_RETURN_IF_ERROR(Report("mend", tries++, kMostTries));
+      if (HasEnded()) return false;
       const std::optional<ValueDifference> left = Denying(nodes);
       if (!left.has_value() || !IsWithin(*left, task_.tolerance)) return false;
       left_after[{nodes.begin(), nodes.end()}] = *left;
       return true;
     };
     AMP_ASSIGN_OR_RETURN(const Mend mend, FindMend(candidates, kMostTries, mends));
+    std::string& text = differs.difference;
     if (mend.nodes.empty()) {
-      return absl::StrFormat("denying all of the %d nodes that have an error does not mend it (tried)",
-                             candidates.size());
+      if (HasEnded()) return absl::OkStatus();
+      absl::StrAppendFormat(&text, "; denying all of the %d nodes that have an error does not mend it (tried)",
+                            candidates.size());
+      return absl::OkStatus();
     }
+    differs.mend = mend.nodes;
+    const bool is_minimal = mend.is_minimal && !HasEnded();
     const std::string left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
     if (mend.nodes.size() > kMostNamed) {
-      return absl::StrFormat(
-          "%s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first, which alone does not "
-          "(tried, all of "
-          "them: %s)",
-          mend.is_minimal ? "" : "up to ", mend.nodes.size(), candidates.size(), Escaped(mend.nodes.front()), left);
+      absl::StrAppendFormat(
+          &text,
+          "; %s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first, which alone does not "
+          "(tried, all of them: %s)",
+          is_minimal ? "" : "up to ", mend.nodes.size(), candidates.size(), Escaped(mend.nodes.front()), left);
+      return absl::OkStatus();
     }
     const std::string flags = absl::StrJoin(mend.nodes, " ", [](std::string* out, const std::string& node) {
       absl::StrAppend(out, "--deny-node '", Escaped(node), "'");
     });
-    return absl::StrCat(flags, mend.nodes.size() == 1 ? " mends it" : " mend it together",
-                        mend.is_minimal ? "" : ", fewer may do", " (tried: ", left, ")");
+    absl::StrAppend(&text, "; ", flags, mend.nodes.size() == 1 ? " mends it" : " mend it together",
+                    is_minimal ? "" : ", fewer may do", " (tried: ", left, ")");
+    return absl::OkStatus();
   }
 
   const Verification& task_;
@@ -291,6 +308,6 @@ class Verifier {
 
 }  // namespace
 
-absl::StatusOr<std::string> Verify(const Verification& verification) { return Verifier(verification).Run(); }
+absl::StatusOr<Verified> Verify(const Verification& verification) { return Verifier(verification).Run(); }
 
 }  // namespace amp

@@ -27,11 +27,20 @@ struct Verification {
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::vector<std::string>&)> deny;
   // May be null; an error ends the verification with that error.
   std::function<absl::Status(const Progress&)> on_progress;
+  // How the models run. Where may_go_on ends the search for what mends the model, only that is not told.
+  RunOptions how;
 };
 
-// "verified: largest relative error 0.0012 (tolerance 0.02) over 3 outputs of 1 sample". Errors: kFailedPrecondition,
-// with the output, the first value that diverges, and what mends it; those of running the models; those of on_progress.
-absl::StatusOr<std::string> Verify(const Verification& verification);
+struct Verified {
+  // "verified: largest relative error 0.0012, expected at most 0.02, over 3 outputs of 1 sample"
+  std::string line = {};
+  std::string brief = {};  // "verified: largest relative error 0.0012"
+  // Where the models differ, instead of these: the output, the first value that diverges, and what mends it.
+  std::string difference = {};
+  std::vector<std::string> mend = {};  // nodes whose denial was seen to mend it
+};
+// Errors: kInvalidArgument, nothing to compare; those of running the models; those of on_progress.
+absl::StatusOr<Verified> Verify(const Verification& verification);
 
 }  // namespace amp
 

@@ -88,8 +88,11 @@ absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloa
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
   const std::string why = summary.changed ? "" : absl::StrCat(" (the input as it is: ", summary.unchanged_because, ")");
   std::string& text = report_on_stdout ? output.err : output.out;
-  if (!summary.verification.empty()) absl::StrAppend(&text, summary.verification, "\n");
-  absl::StrAppend(&text, summary.line, "; ", where, why, SpeedClause(a.options, summary, has_fast_float16), "\n");
+  const bool is_auto = a.options.verify == RewriteOptions::Verify::kAuto;
+  const std::string verification = is_auto && !summary.verification.empty() ? "; " + summary.verification : "";
+  if (!is_auto && !summary.verification.empty()) absl::StrAppend(&text, summary.verification, "\n");
+  absl::StrAppend(&text, summary.line, "; ", where, why, SpeedClause(a.options, summary, has_fast_float16),
+                  verification, "\n");
   return absl::OkStatus();
 }
 

@@ -160,9 +160,11 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       ->type_name("FILE.json")
       ->group(safety);
   app.add_flag("--verify", a.verify,
-               "run both models with every rounding applied and write nothing if they differ by more than --tolerance\n"
-               "(exit 7); names the first value that does, and the --deny-node that mends it. --verify=FILE.npz: on\n"
-               "this sample, else on inputs that are made up by declared type and shape")
+               "--verify=FILE.npz|fix|off|auto: run both models with every rounding applied, on this sample, else on\n"
+               "inputs that are made up by declared type and shape. FILE, or the flag alone: write nothing if an\n"
+               "output differs by more than --tolerance (exit 7), and name the first value that does, and the\n"
+               "--deny-node that mends it. fix: apply that. auto: run them where it takes 2 s or less, or twice the\n"
+               "time of the rewrite; what differs is a warning, with --strict exit 7 [auto]")
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->group(safety);
   add_strings(

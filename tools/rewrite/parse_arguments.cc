@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
@@ -36,6 +37,19 @@ bool IsSymbol(const std::string& text) {
   return absl::ascii_isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_';
 }
 
+// A file of one of these names: --verify=./off
+void SetVerify(const std::string& word, RewriteOptions& o) {
+  using Verify = RewriteOptions::Verify;
+  static const std::map<std::string, Verify> kModes = {{"", Verify::kAuto},
+                                                       {"auto", Verify::kAuto},
+                                                       {"off", Verify::kOff},
+                                                       {"fix", Verify::kFix},
+                                                       {"true", Verify::kOn}};
+  const auto mode = kModes.find(word);
+  o.verify = mode == kModes.end() ? Verify::kOn : mode->second;
+  if (mode == kModes.end()) o.verify_file = word;
+}
+
 absl::Status Interpret(Arguments& a) {
   RewriteOptions& o = a.options;
   if (a.follow == "on" || a.follow == "off") {
@@ -66,7 +80,7 @@ absl::Status Interpret(Arguments& a) {
     if (!scaling.ok()) return UsageError("--scale-weights: ", scaling.status().message());
     o.scale_weights = *scaling;
   }
-  if (!a.verify.empty()) o.verify = a.verify == kWithoutValue ? "" : a.verify;
+  SetVerify(a.verify, o);
   std::vector<std::string> sizes;
   for (const std::string& text : a.dims) {
     AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N or INPUT:AXIS=NAME"));

@@ -38,7 +38,7 @@ With mpirun -n N every rank takes its share of each batch, for a step graph made
 SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
 
 Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused by a safety rule (a file that is read is
-  not written to) or weights that are not finite, 5 a limit, 6 input or output or a lost rank, 7 replicas differ or 50
+  not written to) or weights that are not finite, 5 a limit, 6 input or output or a lost rank, 7 replicas differ or fifty
   steps in a row are skipped, 8 no such device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM.
 A failure is one line.)";
 

@@ -29,11 +29,11 @@ std::vector<std::string> KeysOf(const Json& object) {
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf(kThreeNodes);
   CHECK(KeysOf(report) == std::vector<std::string>{
-                              "schema_version", "tool",       "model",         "output_xxh3",     "dtype",
-                              "profile",        "placement",  "target",        "changed",         "unchanged_because",
-                              "opset",          "ir_version", "totals",        "nodes",           "replaced",
-                              "casts",          "weights",    "removed_casts", "widened_weights", "functions",
-                              "advice",         "warnings"});
+                              "schema_version", "tool",         "model",         "output_xxh3",     "dtype",
+                              "profile",        "placement",    "target",        "changed",         "unchanged_because",
+                              "opset",          "ir_version",   "totals",        "nodes",           "replaced",
+                              "casts",          "weights",      "removed_casts", "widened_weights", "functions",
+                              "advice",         "verification", "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
@@ -359,8 +359,8 @@ TEST_CASE("a successful run ends with the summary line") {
   const ToolRun run({});
   CHECK(run.output.exit_code == 0);
   CHECK(run.output.err.empty());
-  CHECK(run.output.out ==
-        absl::StrCat("Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; wrote ", run.out, "\n"));
+  CHECK(run.output.out == absl::StrCat("Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; wrote ",
+                                       run.out, "; verified: largest relative error 0\n"));
   CHECK(run.folder.Has("out.onnx"));
 }
 
@@ -415,7 +415,8 @@ TEST_CASE("a dry run writes no model") {
   CHECK(run.output.exit_code == 0);
   CHECK_FALSE(run.folder.Has("out.onnx"));
   CHECK(run.output.out ==
-        "Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; dry run, wrote nothing\n");
+        "Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; dry run, wrote nothing; "
+        "verified: largest relative error 0\n");
 }
 
 TEST_CASE("the table of --explain has a line per node, cast and weight") {

@@ -1,4 +1,5 @@
 // --calibration, --ranges and --verify, through the tool.
+#include <filesystem>
 #include <limits>
 
 #include "absl/strings/match.h"
@@ -228,7 +229,7 @@ TEST_CASE("how much of the outputs was compared is told where it is not all") {
 TEST_CASE("flags that contradict each other are refused") {
   const DataFolder run;
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", "a.npz", "--guards", "none"}), 2), "--calibration"));
-  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--tolerance", "1"}), 2), "--verify"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify=off", "--tolerance", "1"}), 2), "--verify, which is off"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--tolerance", "-1"}), 2), "--tolerance"));
   const std::string sample = run.SampleOf(1);
   ErrorLine(run.RunTool({"--calibration", sample, "--ranges", run.in}), 4);
@@ -280,7 +281,8 @@ TEST_CASE("unknown dimensions of what is made up are tried until the model takes
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "samples=100"}), 2),
                           "inputs are made up: --dim n=N sizes them, --verify=FILE.npz gives real ones"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "q=1"}), 2), "no input has a dimension"));
-  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--dim", "n=1"}), 2), "--dim is for inputs that are made up"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify=off", "--dim", "n=1"}), 2),
+                          "--dim is for inputs that are made up"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "n"}), 2),
                           "--dim: expected NAME=N or INPUT:AXIS=NAME, found 'n'"));
 }
@@ -310,12 +312,91 @@ TEST_CASE("what a node has been folded into is tried as well") {
   CHECK(absl::StrContains(error, "--deny-node 'Conv#0' mends it (tried: "));
 }
 
+// ---- without being asked, and mending
+
+TEST_CASE("a rewrite is checked without being asked, and the last line says so") {
+  const DataFolder run(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1,2] x) => (float[1,2] y) "
+      "<float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }");
+  const ToolOutput output = run.RunTool({});
+  CHECK(output.exit_code == 0);
+  CHECK(output.err.empty());
+  CHECK(absl::StrContains(output.out, "out.onnx; verified: largest relative error "));
+  const std::string checked = run.folder.Read("out.onnx");
+  CHECK_FALSE(absl::StrContains(run.RunTool({"--verify=off"}).out, "verified"));
+  CHECK(run.folder.Read("out.onnx") == checked);
+}
+
+TEST_CASE("what differs is a warning with its mend, an error where that is asked for, and the bytes stay") {
+  const DataFolder run;
+  const ToolOutput warned = run.RunTool({});
+  CHECK(warned.exit_code == 0);
+  CHECK(absl::StrContains(warned.err,
+                          "on inputs that are made up, output 'y': 2 of 2 elements are newly not finite, expected at "
+                          "most 0.02; the first value that differs by more is 'h' of node 'second'"));
+  CHECK(absl::StrContains(warned.err, "--deny-node 'second' --deny-node 'third' mend it together (tried: "));
+  CHECK(absl::StrContains(warned.err, "; --verify=fix applies that, --verify=FILE.npz judges real inputs\n"));
+  CHECK(absl::StrContains(warned.out, "; not verified: the models differ, see the warning\n"));
+  const std::string bytes = run.folder.Read("out.onnx");
+  REQUIRE(run.RunTool({"--verify=off"}).exit_code == 0);
+  CHECK(run.folder.Read("out.onnx") == bytes);
+  std::filesystem::remove(run.out);
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--strict"}), 7), "--verify: output 'y': 2 of 2 elements"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify"}), 7), "--verify: output 'y': 2 of 2 elements"));
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("fix applies the mend, says so, and writes what the flags that it names would") {
+  const DataFolder run;
+  const ToolOutput fixed = run.RunTool({"--verify=fix", "--report", run.folder.File("r.json")});
+  CHECK(fixed.exit_code == 0);
+  CHECK(absl::StrContains(fixed.err, "--verify=fix keeps 2 nodes float32: output 'y': 2 of 2 elements"));
+  CHECK(absl::StrContains(fixed.out, "verified"));
+  CHECK(absl::StrContains(run.folder.Read("r.json"), "\"--deny-node=second\""));
+  CHECK(absl::StrContains(run.folder.Read("r.json"), "\"verification\": \"verified"));
+  const std::string bytes = run.folder.Read("out.onnx");
+  REQUIRE(run.RunTool({"--deny-node", "second", "--deny-node", "third", "--verify"}).exit_code == 0);
+  CHECK(run.folder.Read("out.onnx") == bytes);
+}
+
+TEST_CASE("the first calibration sample is what a rewrite is checked on, where there is one") {
+  const DataFolder run;
+  const ToolOutput output = run.RunTool({"--calibration", run.SampleOf(0.001f), "--guards", "all"});
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "; verified: largest relative error "));
+}
+
+TEST_CASE("models that cannot be run, or take too long, are written, and why they were not run is said") {
+  const DataFolder unknown(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]> g (float[1,2] x) => (float[1,2] y) "
+      "<float[2,2] w = {1, 2, 3, 4}> { h = MatMul (x, w) y = my.Gate (h) }");
+  const ToolOutput output = unknown.RunTool({});
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "; not verified: "));
+  CHECK(absl::StrContains(output.out, "no kernel for my::Gate-1"));
+
+  const DataFolder large(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[9000,9000] x) => (float[9000,9000] y) "
+      "{ h = MatMul (x, x) y = MatMul (h, x) }");
+  CHECK(
+      absl::StrContains(large.RunTool({}).out, "; not verified: it would take longer than 2 s, which --verify may\n"));
+
+  // No size says how long that takes: half a million rounds.
+  const DataFolder loop(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2,2] x) => (float[2,2] y)
+    <int64 rounds = {500000}, bool yes = {1}> {
+      y = Loop (rounds, yes, x) <body = b (int64 i, bool c, float[2,2] s) => (bool d, float[2,2] t) {
+        d = Identity (c) t = MatMul (s, x) }>
+    })");
+  CHECK(absl::StrContains(loop.RunTool({}).out, "; not verified: it would take longer than 2 s, which --verify may\n"));
+}
+
 TEST_CASE("progress is told before each run on data") {
   const DataFolder run;
   std::vector<std::string> told;
   RewriteOptions options;
   options.calibration = {run.SampleOf(0.001f), run.SampleOf(0.002f)};
-  options.verify = run.SampleOf(0.1f);
+  options.verify = RewriteOptions::Verify::kOn;
+  options.verify_file = run.SampleOf(0.1f);
   options.on_progress = [&](const Progress& progress) {
     if (progress.total > 0 && progress.step != "write") {
       told.push_back(absl::StrCat(progress.step, " ", progress.done, " of ", progress.total));

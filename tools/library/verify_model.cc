@@ -1,0 +1,169 @@
+#include "tools/library/verify_model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/status.h"
+#include "ir/file/copy_model.h"
+#include "runtime/hardware/usable_threads.h"
+#include "runtime/kernel/no_kernel_error.h"
+#include "runtime/plan/all_kernels.h"
+#include "runtime/session.h"
+#include "tools/library/made_up_inputs.h"
+#include "tools/library/verify_cost.h"
+#include "tools/library/verify_rewrite.h"
+
+namespace amp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+using VerifyMode = RewriteOptions::Verify;
+
+constexpr char kHowToGive[] = "--verify=FILE.npz";
+constexpr Seconds kUsualBudget{2};
+// Both models hold weights as they are stored, packed and widened.
+constexpr double kMostWeightBytes = 512 << 20, kMostValueBytes = 2.0 * (1 << 30);
+// Below these, preparing a model for oneDNN, or waking threads, takes longer than running it.
+constexpr double kSmallFlops = 4e6, kFlopsOfOneThread = 1e8;
+
+// What is run once, and how.
+class ModelVerifier {
+ public:
+  explicit ModelVerifier(const VerifyTask& task)
+      : task_(task), options_(task.options), cost_(EstimateRun(task.rewritten)), start_(Clock::now()) {}
+
+  absl::StatusOr<VerifyVerdict> Run() {
+    if (!IsAuto()) return RunAsked();
+    const std::string why_not = WhyTooLarge();
+    if (!why_not.empty()) return NotVerified(why_not);
+    absl::StatusOr<VerifyVerdict> verdict = RunAsked();
+    if (verdict.ok() || verdict.status() == progress_error_ || absl::IsFailedPrecondition(verdict.status())) {
+      return verdict;
+    }
+    return NotVerified(absl::IsDeadlineExceeded(verdict.status()) ? TooLong()
+                                                                  : std::string(verdict.status().message()));
+  }
+
+ private:
+  bool IsAuto() const { return options_.verify == VerifyMode::kAuto; }
+  // A sample that a user gave, rather than one of calibration.
+  const std::string& File() const { return options_.verify_file; }
+
+  Seconds Budget() const { return std::max(kUsualBudget, 2 * task_.rewrite_time); }
+  std::string TooLong() const {
+    return absl::StrFormat("it would take longer than %.2g s, which --verify may", Budget().count());
+  }
+  VerifyVerdict NotVerified(const std::string& why) const { return {.line = absl::StrCat("not verified: ", why)}; }
+
+  std::string WhyTooLarge() const {
+    if (2 * cost_.Seconds(UsableThreads()) > Budget().count()) return TooLong();
+    const bool is_large = cost_.weight_bytes > kMostWeightBytes || cost_.bytes > kMostValueBytes;
+    return is_large ? "it would take gigabytes of memory, which --verify may" : "";
+  }
+
+  absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const {
+    SessionOptions how;
+    how.limits = options_.limits;
+    if (cost_.flops < kSmallFlops) how.find_kernels = FindOwnKernels;
+    if (cost_.flops < kFlopsOfOneThread) how.threads = 1;
+    return Session::Create(std::move(file), OneByOne(how));
+  }
+  absl::StatusOr<std::unique_ptr<Session>> MakeSession(const Model& model,
+                                                       std::shared_ptr<ExternalData> external) const {
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, CopyModel(model.proto(), model.weights(), std::move(external)));
+    return MakeSession(std::move(file));
+  }
+
+  // The inputs, and what is to be said of them.
+  struct Sample {
+    std::vector<NamedDatums> inputs;
+    std::string note;
+    bool is_made_up = false;
+  };
+
+  absl::StatusOr<Sample> MakeSample(const Session& session, const RunOptions& how) const {
+    const bool has_calibration = options_.verify != VerifyMode::kOn && !options_.calibration.empty();
+    const std::string& file = has_calibration && File().empty() ? options_.calibration.front() : File();
+    if (!file.empty()) {
+      AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(file, session));
+      return Sample{{std::move(sample)}, ""};
+    }
+    const RandomInputOptions making = {.dims = options_.dims};
+    absl::StatusOr<MadeUpInputs> made_up = MakeFittingInputs(session, making, how);
+    if (!made_up.ok()) return ExplainMadeUp(made_up.status(), session, making, kHowToGive);
+    std::string note = " (inputs made up by declared type and shape";
+    if (made_up->other_dim != MadeUpInputs::kUsualDim) {
+      absl::StrAppend(&note, ", unknown dimensions ", made_up->other_dim, " as none of ", MadeUpInputs::kUsualDim,
+                      " fits");
+    }
+    return Sample{{std::move(made_up->inputs)}, note + ": give a file for real ones)", true};
+  }
+
+  absl::StatusOr<VerifyVerdict> RunAsked() {
+    AMP_ASSIGN_OR_RETURN(LoadedFile original, task_.load());
+    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> before, MakeSession(std::move(original)));
+    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> after, MakeSession(task_.rewritten, task_.external));
+    const std::function<absl::Status()> in_time = [&] {
+      return Clock::now() - start_ < Budget() ? absl::OkStatus() : absl::DeadlineExceededError("out of time");
+    };
+    const RunOptions how = {.may_go_on = IsAuto() ? &in_time : nullptr};
+    AMP_ASSIGN_OR_RETURN(const Sample sample, MakeSample(*before, how));
+    const auto rewrite_denying =
+        [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
+      AMP_ASSIGN_OR_RETURN(const RewrittenModel denied, task_.deny(nodes));
+      return MakeSession(*denied.model, denied.external);
+    };
+    const double usual = task_.low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance;
+    Verification verification = {.original = *before,
+                                 .rewritten = *after,
+                                 .samples = sample.inputs,
+                                 .tolerance = options_.tolerance.value_or(usual),
+                                 .deny = rewrite_denying,
+                                 .on_progress = nullptr,
+                                 .how = how};
+    if (options_.on_progress) {
+      verification.on_progress = [&](const Progress& progress) {
+        return progress_error_ = options_.on_progress(progress);
+      };
+    }
+    const absl::StatusOr<Verified> verified = Verify(verification);
+    if (!verified.ok()) {
+      return sample.is_made_up ? ExplainMadeUp(verified.status(), *before, {.dims = options_.dims}, kHowToGive)
+                               : verified.status();
+    }
+    return Conclude(*verified, sample);
+  }
+
+  absl::StatusOr<VerifyVerdict> Conclude(const Verified& verified, const Sample& sample) const {
+    if (verified.difference.empty()) {
+      return VerifyVerdict{.line = IsAuto() ? verified.brief : verified.line + sample.note};
+    }
+    if (options_.verify == VerifyMode::kFix && !verified.mend.empty()) {
+      return VerifyVerdict{.line = "verified", .warning = verified.difference, .mend = verified.mend};
+    }
+    if (!IsAuto() || options_.strict) {
+      return absl::FailedPreconditionError(absl::StrCat("--verify: ", verified.difference));
+    }
+    const std::string on = sample.is_made_up ? "on inputs that are made up, " : "on the first calibration sample, ";
+    const std::string then =
+        verified.mend.empty() ? "; --verify=fix looks for the nodes that mend it" : "; --verify=fix applies that";
+    const std::string real = sample.is_made_up ? ", --verify=FILE.npz judges real inputs" : "";
+    return VerifyVerdict{.line = "not verified: the models differ, see the warning",
+                         .warning = absl::StrCat(on, verified.difference, then, real)};
+  }
+
+  const VerifyTask& task_;
+  const RewriteOptions& options_;
+  const RunCost cost_;
+  const Clock::time_point start_;
+  absl::Status progress_error_;  // of the caller's
+};
+
+}  // namespace
+
+absl::StatusOr<VerifyVerdict> VerifyModel(const VerifyTask& task) { return ModelVerifier(task).Run(); }
+
+}  // namespace amp

@@ -1,0 +1,54 @@
+// --verify auto|off|fix|FILE: whether a rewrite is checked before it is handed over, on which inputs, and what follows.
+//
+//   auto   on inputs that are made up, or the first calibration sample, if that is cheap; what differs is a warning
+//   fix    the same, whatever it costs; the nodes that mend what differs stay float32
+//   FILE   on this sample; what differs is an error
+#ifndef AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
+#define AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph/graph.h"
+#include "tools/library/rewrite_options.h"
+#include "tools/library/run_on_data.h"
+
+namespace amp {
+
+// A model after the rewrite, and where the data beside it are.
+struct RewrittenModel {
+  std::unique_ptr<Model> model;  // committed
+  std::shared_ptr<ExternalData> external;
+};
+// The rewrite with these nodes denied too.
+using DenyingRewrite = std::function<absl::StatusOr<RewrittenModel>(const std::vector<std::string>&)>;
+
+struct VerifyTask {
+  const RewriteOptions& options;
+  DType low = DType::kFloat16;
+  ModelLoader load;
+  const Model& rewritten;
+  std::shared_ptr<ExternalData> external;
+  DenyingRewrite deny;
+  std::chrono::duration<double> rewrite_time;  // that this took so far
+};
+
+struct VerifyVerdict {
+  std::string line = {};               // "verified: ..." or "not verified: why"; with auto in brief
+  std::string warning = {};            // what differs, where that is no error; else ""
+  std::vector<std::string> mend = {};  // with fix: the nodes to deny
+};
+
+// With auto, all that keeps the models from being run is the reason in the line: an operator without a kernel, inputs
+// that cannot be made up, more memory or time than the larger of 2 s and twice the time of the rewrite. Errors:
+// kFailedPrecondition, the models differ and that is an error; those of options.on_progress; else those of Verify, of
+// reading samples and of making inputs up. REQUIRES: options.verify is not kOff.
+absl::StatusOr<VerifyVerdict> VerifyModel(const VerifyTask& task);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
