@@ -52,7 +52,7 @@ float LargestMagnitude(const Tensor& x) {
   return *absl::c_max_element(of_shares);
 }
 
-// What is known of a node's constants.
+// The largest magnitudes of a node's constants, as far as they are known.
 struct ConstantMagnitudes : KernelState {
   absl::Mutex mutex;
   std::vector<std::optional<float>> by_port ABSL_GUARDED_BY(mutex);

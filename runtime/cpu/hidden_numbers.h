@@ -2,8 +2,8 @@
 //
 //   Relu (NaN) = 0    Clip (NaN) = its lower bound    HardSigmoid (NaN) = 1    Gelu (inf) = NaN
 //
-// Such steps are left to the library only where the sums of products ahead of them are known to be finite. Otherwise the
-// nodes run one by one, by kernels that keep NaN.
+// Such steps are left to the library only where the sums of products ahead of them are known to be finite. Otherwise
+// the nodes run one by one, by kernels that keep NaN.
 #ifndef AMP_RUNTIME_CPU_HIDDEN_NUMBERS_H_
 #define AMP_RUNTIME_CPU_HIDDEN_NUMBERS_H_
 

@@ -53,7 +53,7 @@ inline absl::StatusOr<std::vector<Tensor>> TryToRun(const Session& session, cons
   return tensors;
 }
 
-// Of what is finite.
+// Returns the largest magnitude of the finite elements.
 inline double LargestMagnitude(const std::vector<double>& elements) {
   double largest = 0;
   for (const double x : elements) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);

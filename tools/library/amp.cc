@@ -100,7 +100,7 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
   return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 
-// The same rewrite with these nodes denied too.
+// Rewrites the model once more, with these nodes denied too.
 absl::StatusOr<Rewritten> RewriteDenying(Setup& setup, const ModelLoader& load, const std::vector<std::string>& nodes) {
   RewriteOptions stricter = setup.choices.options;
   stricter.deny_node = Joined(stricter.deny_node, nodes);

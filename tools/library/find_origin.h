@@ -12,9 +12,9 @@
 
 namespace amp {
 
-// Runs the model, node by node. Returns "'l' of node Log#1 (Log-13), 3 of 64 elements", or "input 'x', 1 of 64 elements"
-// where an input has them; empty where all values are finite. Constants that are not finite, as masks have them, are no
-// beginning, and neither is what is computed of them. Errors: those of Session::Run.
+// Runs the model, node by node. Returns "'l' of node Log#1 (Log-13), 3 of 64 elements", or "input 'x', 1 of 64
+// elements" where an input has them; empty where all values are finite. Constants that are not finite, as masks have
+// them, are no beginning, and neither is what is computed of them. Errors: those of Session::Run.
 absl::StatusOr<std::string> FindOriginOfNotFinite(const Session& session, const NamedDatums& inputs,
                                                   RunOptions options = {});
 

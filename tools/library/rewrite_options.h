@@ -100,11 +100,11 @@ struct RewriteOptions {
   // these are written to, without it a file that they are read from instead.
   std::vector<std::string> calibration;
   std::string ranges;
-  // Both models are run, every 16-bit rounding applied. kAuto: on inputs that are made up by declared type and shape, or
-  // the first of `calibration`, if that is cheap; where an output differs by more than the tolerance, that is a warning,
-  // and with `strict` an error. The model never depends on it. kOn: on `verify_file`, an archive as above, or else on
-  // inputs that are made up; nothing is written where an output differs: kFailedPrecondition. kFix: as kOn, on the first
-  // of `calibration` where there is no file; the nodes that mend what differs stay float32.
+  // Both models are run, every 16-bit rounding applied. kAuto: on inputs that are made up by declared type and shape,
+  // or the first of `calibration`, if that is cheap; where an output differs by more than the tolerance, that is a
+  // warning, and with `strict` an error. The model never depends on it. kOn: on `verify_file`, an archive as above, or
+  // else on inputs that are made up; nothing is written where an output differs: kFailedPrecondition. kFix: as kOn, on
+  // the first of `calibration` where there is no file; the nodes that mend what differs stay float32.
   Verify verify = Verify::kAuto;
   std::string verify_file;
   std::map<std::string, int64_t> dims;  // symbolic dimensions of inputs that are made up

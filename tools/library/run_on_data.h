@@ -18,8 +18,8 @@ namespace amp {
 // The model that is rewritten, as it was before: loaded anew, each time.
 using ModelLoader = std::function<absl::StatusOr<LoadedFile>()>;
 
-// A sample that means something: of NaN alone nothing is to be learnt. Errors: those of ReadSample; kInvalidArgument, an
-// input all of whose elements are NaN.
+// A sample that means something: of NaN alone nothing is to be learnt. Errors: those of ReadSample; kInvalidArgument,
+// an input all of whose elements are NaN.
 absl::StatusOr<NamedDatums> ReadNumbers(const std::string& path, const Session& session);
 
 // Returns the values observed on the samples of options.calibration, or those of the file options.ranges; null if

@@ -12,7 +12,8 @@ struct RunCost {
   double weight_bytes = 0;  // of constants, as the model stores them
   double nodes = 0;
 
-  // Of loading, planning and one run on so many processors, with every value rounded where it is produced.
+  // Estimates the time to load, plan and run the model once on so many processors, with every value rounded where it is
+  // produced.
   double Seconds(int processors) const;
 };
 

@@ -29,7 +29,7 @@ constexpr double kMostWeightBytes = 512 << 20, kMostValueBytes = 2.0 * (1 << 30)
 // Below these, preparing a model for oneDNN, or waking threads, takes longer than running it.
 constexpr double kSmallFlops = 4e6, kFlopsOfOneThread = 1e8;
 
-// What is run once, and how.
+// Runs both models, and decides what follows.
 class ModelVerifier {
  public:
   explicit ModelVerifier(const VerifyTask& task)

@@ -99,8 +99,8 @@ struct RowLoops {
   Sum sum_of_squares;
   Deviations (*deviations)(const float* x, size_t count, float centre);
   Extreme max, min;  // NaN where there is one; REQUIRES: count > 0
-  // The bits of the largest element without its sign: those of infinity or more where there is NaN or an infinity; 0 for
-  // no elements. The second takes float16 and bfloat16.
+  // The bits of the largest element without its sign: those of infinity or more where there is NaN or an infinity; 0
+  // for no elements. The second takes float16 and bfloat16.
   uint32_t (*largest_magnitude)(const float* x, size_t count);
   uint16_t (*largest_magnitude_of_16_bits)(const uint16_t* x, size_t count);
   // Sets largest[i] to x[i * step], and places[i] to its place, place + i * step, if it is larger than largest[i], not

@@ -1,5 +1,5 @@
-// NaN and infinities ahead of what a product or a convolution computes behind itself: they come through as if every node
-// ran alone, and numbers take the fast way again.
+// NaN and infinities ahead of what a product or a convolution computes behind itself: they come through as if every
+// node ran alone, and numbers take the fast way again.
 #include <cmath>
 #include <limits>
 
