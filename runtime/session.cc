@@ -257,7 +257,8 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
     AMP_RETURN_IF_ERROR(CheckInputs(inputs));
     if (options.output_buffers != nullptr) AMP_RETURN_IF_ERROR(CheckOutputBuffers(*options.output_buffers));
     absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
-    return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, options) : outputs;
+    const bool is_lost_recording = state_->device != nullptr && absl::IsCancelled(outputs.status());
+    return is_lost_recording ? RunOnce(inputs, options) : outputs;
   });
 }
 

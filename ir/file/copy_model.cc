@@ -30,6 +30,7 @@ absl::StatusOr<LoadedFile> CopyModel(const onnx::ModelProto& model, const Weight
     payload.tensor = &tensor;
     payload.source = *source;
     payload.to = static_cast<DType>(tensor.data_type());
+    bytes.reserve(static_cast<size_t>(RawBytes(payload.to, source->num_elements()).value_or(0)));
     status = StreamPayload(payload, [&](absl::string_view chunk) {
       bytes.append(chunk.data(), chunk.size());
       return absl::OkStatus();

@@ -240,7 +240,7 @@ absl::Status Convolution(KernelContext& context) {
                          return Prepare(context, form, compute);
                        }));
   const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
-  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, convolution.hiding_steps));
+  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, convolution.hiding_steps, convolution.y_dims));
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLibraryLayout(context, 0, Layout::kChannelsLast));
   RunWeights weights;
   AMP_RETURN_IF_ERROR(MakeWeights(context, convolution, compute, weights));

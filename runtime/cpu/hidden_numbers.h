@@ -19,8 +19,9 @@ namespace amp {
 bool HidesNumbers(const std::vector<EpilogueStep>& steps);
 
 // Looks at all inputs of a product or convolution: at constants once, at the others at every run. Errors: a refusal
-// where a sum of products may be NaN or infinite ahead of these steps. No steps: none.
-absl::Status CheckNothingToHide(KernelContext& context, const std::vector<EpilogueStep>& steps);
+// where a sum of products may be NaN or infinite ahead of these steps, or where looking takes longer than a pass of its
+// own for each step: weights that are no constants are often larger than the result. No steps: none.
+absl::Status CheckNothingToHide(KernelContext& context, const std::vector<EpilogueStep>& steps, const Dims& result);
 
 }  // namespace amp
 

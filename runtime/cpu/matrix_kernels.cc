@@ -290,7 +290,7 @@ absl::Status Product(KernelContext& context) {
     return Prepare(context, *ShapeOf(context, form), steps, types);
   }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
-  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, product.hiding_steps));
+  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, product.hiding_steps, product.y_dims));
   if (product.tiles != nullptr) return RunTiles(context, *product.tiles, product.stored_as, product.y_dims);
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
   return RunInParts(context, {.operation = product,

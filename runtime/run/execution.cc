@@ -87,7 +87,6 @@ absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {
 }
 
 absl::Status Execution::RunOne(const Instruction& instruction) {
-  if (may_go_on_ != nullptr) AMP_RETURN_IF_ERROR((*may_go_on_)());
   return timings_ != nullptr ? RunTimed(instruction) : RunNode(instruction);
 }
 
@@ -167,6 +166,7 @@ std::vector<Datum> Execution::SequencesNeededLater(const Instruction& instructio
 absl::Status Execution::RunNode(const Instruction& instruction) {
   Inputs inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
+  if (may_go_on_ != nullptr) AMP_RETURN_IF_ERROR((*may_go_on_)(model_.node(instruction.node), inputs));
   const std::vector<Datum> needed = SequencesNeededLater(instruction);
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,

@@ -5,7 +5,6 @@
 #ifndef AMP_RUNTIME_RUN_EXECUTION_H_
 #define AMP_RUNTIME_RUN_EXECUTION_H_
 
-#include <functional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -31,7 +30,7 @@ class Execution : public BodyRunner {
   // Calls `observer` with every value as soon as it is given or computed.
   void Observe(const ValueObserver* observer) { observer_ = observer; }
   // Asks before each instruction whether to go on.
-  void Ask(const std::function<absl::Status()>* may_go_on) { may_go_on_ = may_go_on; }
+  void Ask(const NodeGate* may_go_on) { may_go_on_ = may_go_on; }
   // Appends the time of each instruction to `timings`; instructions of a body come before the one that owns the body.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
@@ -73,7 +72,7 @@ class Execution : public BodyRunner {
 
   ValueFrame& frame_;
   const ValueObserver* observer_ = nullptr;
-  const std::function<absl::Status()>* may_go_on_ = nullptr;
+  const NodeGate* may_go_on_ = nullptr;
   std::vector<InstructionTiming>* timings_ = nullptr;
 };
 

@@ -12,16 +12,22 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "ir/base/ids.h"
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
 
+struct Node;
 using ValueId = Id<struct ValueTag>;
 
 // A function that is called with every value of a run as soon as it is given or computed. The id is one of the
 // session's model.
 using ValueObserver = std::function<void(ValueId, const Datum&)>;
+
+// A function that is asked whether a run may go on with a node on these inputs; null where one is absent. The node is
+// internal to callers of the library.
+using NodeGate = std::function<absl::Status(const Node&, absl::Span<const Datum* const>)>;
 
 // When an instruction of a run began, on a clock with an arbitrary origin, and how long it took.
 struct InstructionTiming {
@@ -36,7 +42,7 @@ struct RunOptions {
   const ValueObserver* observer = nullptr;
   std::vector<InstructionTiming>* timings = nullptr;  // times are appended; null: none
   // Asked before each node, on the caller's thread; an error ends the run with that error. Null: the run goes on.
-  const std::function<absl::Status()>* may_go_on = nullptr;
+  const NodeGate* may_go_on = nullptr;
   std::optional<uint64_t> seed = std::nullopt;  // of this run; nothing: the session's
   // Output buffers by the output's name: tensors in the memory of the session's device. At the end of the run each of
   // these outputs is copied into its buffer and returned as that tensor, so that it is never copied to the processor.

@@ -118,9 +118,7 @@ absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewr
   using Verify = RewriteOptions::Verify;
   const RewriteOptions& options = setup.choices.options;
   const bool is_asked = options.verify == Verify::kOn || options.verify == Verify::kFix;
-  const bool is_whole =
-      options.stop_after.empty() && !options.train.train && !WrapsTrainingGraph(options.train) && !TakesBack(options);
-  if (options.verify == Verify::kOff || (!is_asked && !is_whole)) return absl::OkStatus();
+  if (!is_asked && !VerifiesByItself(options)) return absl::OkStatus();
   if (!rewritten.outcome.report.changed) {
     if (is_asked) rewritten.verification = "verified: nothing was converted";
     return absl::OkStatus();
@@ -130,8 +128,14 @@ absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewr
     AMP_ASSIGN_OR_RETURN(Rewritten denied, RewriteDenying(setup, load, nodes));
     return RewrittenModel{std::move(denied.outcome.model), denied.file.external};
   };
-  const VerifyTask task = {options, setup.choices.low, load, *rewritten.outcome.model, rewritten.file.external,
-                           deny,    rewrite_time};
+  const VerifyTask task = {options,
+                           setup.choices.low,
+                           load,
+                           *rewritten.outcome.model,
+                           rewritten.file.external,
+                           deny,
+                           rewritten.outcome.report.weight_bytes_before,
+                           rewrite_time};
   absl::StatusOr<VerifyVerdict> verdict = VerifyModel(task);
   setup.choices.flags = flags;
   if (!verdict.ok()) return verdict.status();
@@ -150,8 +154,8 @@ absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewr
 
 // REQUIRES: `rewritten` has the loaded file.
 absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
-  const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(setup.choices.options, load, rewritten.file.warnings));
+  const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
   return VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten);
 }

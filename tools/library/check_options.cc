@@ -65,6 +65,11 @@ absl::Status CheckSideFile(const std::string& name, const std::string& file) {
   return IoError(flag, "'", Escaped(folder.string()), "' is no folder");
 }
 
+// Whether a rewrite is checked where nobody asks for that.
+bool MayVerify(const RewriteOptions& options) {
+  return options.verify == RewriteOptions::Verify::kFix || VerifiesByItself(options);
+}
+
 absl::Status CheckRuns(const RewriteOptions& options) {
   const bool observes = !options.calibration.empty() || !options.ranges.empty();
   if (observes && options.guards == RewriteOptions::Guards::kNone) {
@@ -76,16 +81,25 @@ absl::Status CheckRuns(const RewriteOptions& options) {
   if (has_file && (is_off || options.verify == RewriteOptions::Verify::kAuto)) {
     return UsageError("--verify: a file (", Escaped(options.verify_file), ") is for verify on or fix");
   }
-  if (!options.dims.empty() && (is_off || has_file)) {
+  const bool is_on = options.verify == RewriteOptions::Verify::kOn;
+  const bool makes_up = !is_off && !has_file && (is_on || options.calibration.empty());
+  if (!options.dims.empty() && (!makes_up || (!is_on && !MayVerify(options)))) {
     return UsageError("--dim is for inputs that are made up, of --verify without a file");
   }
   if (!options.tolerance.has_value()) return absl::OkStatus();
-  if (is_off) return UsageError("--tolerance is about --verify, which is off");
+  if (is_off || (!is_on && !MayVerify(options))) {
+    return UsageError("--tolerance is about --verify, which is off");
+  }
   if (*options.tolerance >= 0 && std::isfinite(*options.tolerance)) return absl::OkStatus();
   return UsageError("--tolerance: expected a number of at least 0, found ", *options.tolerance);
 }
 
 }  // namespace
+
+bool VerifiesByItself(const RewriteOptions& options) {
+  return options.verify == RewriteOptions::Verify::kAuto && options.stop_after.empty() && !options.train.train &&
+         !WrapsTrainingGraph(options.train) && !TakesBack(options);
+}
 
 absl::Status CheckOptions(const RewriteOptions& options) {
   constexpr double kLargestError = 1e30;

@@ -19,6 +19,9 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
 // The files that a rewrite reads and writes. A new option that names a file is declared there.
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
 
+// Whether --verify=auto applies: to rewrites of whole forward models.
+bool VerifiesByItself(const RewriteOptions& options);
+
 }  // namespace amp
 
 #endif  // AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
+#include "passes/train/mean_over_ranks.h"
 #include "runtime/plan/program.h"
 #include "runtime/values/compare_values.h"
 
@@ -31,6 +32,8 @@ class OriginFinder {
     not_finite_.insert(value);
     if (!origin_.empty()) return;
     const NodeId producer = model_.value(value).producer;
+    // A mean over ranks brings what began in another of them.
+    if (producer != kNone && model_.node(producer).op_type() == kMeanOverRanks) return;
     if (producer != kNone && ReadsNotFinite(model_.node(producer))) return;
     const std::string name = Escaped(model_.value(value).name);
     const std::string what = producer == kNone ? absl::StrFormat("input '%s'", name)

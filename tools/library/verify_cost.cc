@@ -1,68 +1,120 @@
 #include "tools/library/verify_cost.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <cmath>
 #include <optional>
-#include <vector>
 
+#include "absl/strings/match.h"
+#include "ir/graph/attributes.h"
 #include "ir/graph/shape.h"
 #include "tools/library/made_up_inputs.h"
 
 namespace amp {
 namespace {
 
-std::vector<double> LikelyDims(const Model& model, ValueId value) {
-  std::vector<double> dims;
-  if (value == kNone) return dims;
-  const std::optional<std::vector<int64_t>> shape = ShapeOf(model, value);
-  if (!shape.has_value()) return dims;
-  for (const int64_t dim : *shape) {
-    const int64_t unknown = dims.empty() ? 1 : MadeUpInputs::kUsualDim;
-    dims.push_back(static_cast<double>(dim == kUnknownDim ? unknown : dim));
-  }
-  return dims;
-}
+constexpr double kFlopsPerSecond = 2e10, kBytesPerSecond = 1e9, kSecondsOfNode = 5e-5;
 
-double Product(const std::vector<double>& dims) {
+using Sizes = std::vector<double>;  // of a value's dimensions; empty for a scalar, and where they are not known
+
+double ElementsOf(const Sizes& dims) {
   double product = 1;
   for (const double dim : dims) product *= dim;
   return product;
 }
 
-double LikelyElements(const Model& model, ValueId value) {
-  const bool is_known = value != kNone && ShapeOf(model, value).has_value();
-  return is_known ? Product(LikelyDims(model, value)) : 0;
+// One multiplication and addition for each element of the window, and place of the result.
+double FlopsOfConvolution(const Node& node, const Sizes& x, const Sizes& w) {
+  double places = 1, strides = 1;
+  for (size_t axis = 0; axis < x.size(); ++axis) places *= axis == 1 ? 1 : x[axis];
+  for (const int64_t stride : GetInts(node, "strides").value_or(std::vector<int64_t>())) {
+    strides *= static_cast<double>(std::max<int64_t>(stride, 1));
+  }
+  const bool slides_over_result = absl::StrContains(node.op_type(), "Transpose");
+  return 2 * places * ElementsOf(w) / (slides_over_result ? 1 : strides);
 }
 
-// How many products an element of the result is the sum of.
-double ProductsOfElement(const Model& model, const Node& node) {
-  const std::vector<double> a = LikelyDims(model, node.Input(0)), b = LikelyDims(model, node.Input(1));
-  if (b.empty() || a.empty()) return 1;
-  if (node.Has(Role::kConvolution)) return Product(b) / std::max(b.front(), 1.0);
-  return node.Has(Role::kMatrixProduct) ? a.back() : 1;
+double FlopsOfMatrixProduct(const Node& node, const Sizes& a, const Sizes& b) {
+  const bool transposes_b = GetInt(node, "transB", 0) != 0;
+  const double columns = b.size() < 2 ? 1 : transposes_b ? b[b.size() - 2] : b.back();
+  return 2 * ElementsOf(a) * columns;
 }
+
+bool IsRecurrent(absl::string_view op_type) {
+  return absl::EndsWith(op_type, "LSTM") || op_type == "GRU" || op_type == "RNN";
+}
+
+// From the sizes of the inputs alone.
+double FlopsOfNode(const Node& node, const std::vector<Sizes>& inputs) {
+  const auto input = [&](size_t port) { return port < inputs.size() ? inputs[port] : Sizes(); };
+  const Sizes x = input(0), w = input(1);
+  if (node.Has(Role::kConvolution)) return FlopsOfConvolution(node, x, w);
+  if (node.Has(Role::kMatrixProduct)) return FlopsOfMatrixProduct(node, x, w);
+  if (IsRecurrent(node.op_type()) && x.size() == 3) return 2 * x[0] * x[1] * (ElementsOf(w) + ElementsOf(input(2)));
+  if (node.op_type() == "Einsum") return 2 * ElementsOf(x) * std::sqrt(ElementsOf(w));
+  if (absl::StrContains(node.op_type(), "Attention") && x.size() > 2) return 8 * ElementsOf(x) * x[x.size() - 2];
+  return ElementsOf(x);
+}
+
+class Estimator {
+ public:
+  Estimator(const Model& model, const std::map<std::string, int64_t>& sizes) : model_(model), sizes_(sizes) {}
+
+  RunCost Estimate() const {
+    RunCost cost;
+    for (const NodeId id : model_.AllNodes()) {
+      const Node& node = model_.node(id);
+      ++cost.nodes;
+      std::vector<Sizes> inputs;
+      for (const ValueId value : node.inputs) inputs.push_back(LikelyDims(value));
+      cost.flops += FlopsOfNode(node, inputs);
+      for (const ValueId output : node.PresentOutputs()) {
+        if (!ShapeOf(model_, output).has_value()) continue;
+        cost.bytes += ElementsOf(LikelyDims(output)) * static_cast<double>(sizeof(float));
+      }
+    }
+    return cost;
+  }
+
+ private:
+  Sizes LikelyDims(ValueId value) const {
+    Sizes dims;
+    const auto shape = value == kNone ? std::nullopt : ShapeOf(model_, value);
+    if (!shape.has_value()) return dims;
+    const std::vector<std::string> symbols = DimSymbols(model_, value);
+    for (size_t axis = 0; axis < shape->size(); ++axis) {
+      const int64_t known = (*shape)[axis];
+      dims.push_back(static_cast<double>(known == kUnknownDim ? LikelyDim(symbols[axis], axis) : known));
+    }
+    return dims;
+  }
+
+  int64_t LikelyDim(const std::string& symbol, size_t axis) const {
+    const auto given = sizes_.find(symbol);
+    if (given != sizes_.end()) return given->second;
+    return axis == 0 ? 1 : MadeUpInputs::kUsualDim;
+  }
+
+  const Model& model_;
+  const std::map<std::string, int64_t>& sizes_;
+};
 
 }  // namespace
 
 double RunCost::Seconds(int processors) const {
-  constexpr double kFlopsPerSecond = 1e10, kBytesPerSecond = 1e9, kSecondsOfNode = 5e-5;
-  return flops / (kFlopsPerSecond * processors) + (bytes + weight_bytes) / kBytesPerSecond + nodes * kSecondsOfNode;
+  return flops / (kFlopsPerSecond * processors) + bytes / kBytesPerSecond + nodes * kSecondsOfNode;
 }
 
-RunCost EstimateRun(const Model& model) {
-  RunCost cost;
-  for (const NodeId id : model.AllNodes()) {
-    const Node& node = model.node(id);
-    double elements = 0;
-    ++cost.nodes;
-    for (const ValueId output : node.PresentOutputs()) elements += LikelyElements(model, output);
-    cost.bytes += elements * static_cast<double>(sizeof(float));
-    cost.flops += 2 * elements * ProductsOfElement(model, node);
+RunCost EstimateRun(const Model& model, const std::map<std::string, int64_t>& sizes) {
+  return Estimator(model, sizes).Estimate();
+}
+
+double SecondsOfNode(const Node& node, absl::Span<const Datum* const> inputs, int processors) {
+  std::vector<Sizes> sizes;
+  for (const Datum* const datum : inputs) {
+    const Tensor* const tensor = datum == nullptr ? nullptr : datum->tensor();
+    sizes.push_back(tensor == nullptr ? Sizes() : Sizes(tensor->dims().begin(), tensor->dims().end()));
   }
-  for (const ValueId id : model.AllValues()) {
-    if (model.value(id).IsInitializer()) cost.weight_bytes += static_cast<double>(NumBytes(model, id));
-  }
-  return cost;
+  return FlopsOfNode(node, sizes) / (kFlopsPerSecond * processors);
 }
 
 }  // namespace amp

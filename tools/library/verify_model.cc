@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
+#include "runtime/hardware/usable_memory.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/plan/all_kernels.h"
@@ -24,8 +25,8 @@ using VerifyMode = RewriteOptions::Verify;
 
 constexpr char kHowToGive[] = "--verify=FILE.npz";
 constexpr Seconds kUsualBudget{2};
-// Both models hold weights as they are stored, packed and widened.
-constexpr double kMostWeightBytes = 512 << 20, kMostValueBytes = 2.0 * (1 << 30);
+// Both models together hold the weights as they are stored, copied, packed and widened; and what that takes.
+constexpr double kCopiesOfWeights = 5, kSecondsOfWeightByte = 2.5e-9;
 // Below these, preparing a model for oneDNN, or waking threads, takes longer than running it.
 constexpr double kSmallFlops = 4e6, kFlopsOfOneThread = 1e8;
 
@@ -33,16 +34,19 @@ constexpr double kSmallFlops = 4e6, kFlopsOfOneThread = 1e8;
 class ModelVerifier {
  public:
   explicit ModelVerifier(const VerifyTask& task)
-      : task_(task), options_(task.options), cost_(EstimateRun(task.rewritten)), start_(Clock::now()) {}
+      : task_(task),
+        options_(task.options),
+        cost_(EstimateRun(task.rewritten, task.options.dims)),
+        start_(Clock::now()) {}
 
   absl::StatusOr<VerifyVerdict> Run() {
     if (!IsAuto()) return RunAsked();
     const std::string why_not = WhyTooLarge();
     if (!why_not.empty()) return NotVerified(why_not);
     absl::StatusOr<VerifyVerdict> verdict = RunAsked();
-    if (verdict.ok() || verdict.status() == progress_error_ || absl::IsFailedPrecondition(verdict.status())) {
-      return verdict;
-    }
+    if (!progress_error_.ok()) return progress_error_;
+    const bool is_of_flags = absl::IsInvalidArgument(verdict.status()) && !options_.dims.empty();
+    if (verdict.ok() || is_of_flags || absl::IsFailedPrecondition(verdict.status())) return verdict;
     return NotVerified(absl::IsDeadlineExceeded(verdict.status()) ? TooLong()
                                                                   : std::string(verdict.status().message()));
   }
@@ -59,9 +63,18 @@ class ModelVerifier {
   VerifyVerdict NotVerified(const std::string& why) const { return {.line = absl::StrCat("not verified: ", why)}; }
 
   std::string WhyTooLarge() const {
-    if (2 * cost_.Seconds(UsableThreads()) > Budget().count()) return TooLong();
-    const bool is_large = cost_.weight_bytes > kMostWeightBytes || cost_.bytes > kMostValueBytes;
-    return is_large ? "it would take gigabytes of memory, which --verify may" : "";
+    const auto weight_bytes = static_cast<double>(task_.weight_bytes);
+    const double seconds = 2 * cost_.Seconds(UsableThreads()) + weight_bytes * kSecondsOfWeightByte;
+    if (seconds > Budget().count()) return TooLong();
+    const double bytes = weight_bytes * kCopiesOfWeights + 2 * cost_.bytes;
+    const bool is_too_large = bytes > static_cast<double>(UsableMemory()) / 2;
+    return is_too_large ? "it would take more than half of the memory that is left, which --verify may" : "";
+  }
+
+  bool InTime() const { return Clock::now() - start_ < Budget(); }
+  absl::Status CheckTime(double seconds_ahead) const {
+    const bool is_over = Clock::now() - start_ + Seconds(seconds_ahead) > Budget();
+    return IsAuto() && is_over ? absl::DeadlineExceededError("out of time") : absl::OkStatus();
   }
 
   absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const {
@@ -105,11 +118,15 @@ class ModelVerifier {
   absl::StatusOr<VerifyVerdict> RunAsked() {
     AMP_ASSIGN_OR_RETURN(LoadedFile original, task_.load());
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> before, MakeSession(std::move(original)));
+    AMP_RETURN_IF_ERROR(CheckTime(0));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> after, MakeSession(task_.rewritten, task_.external));
-    const std::function<absl::Status()> in_time = [&] {
-      return Clock::now() - start_ < Budget() ? absl::OkStatus() : absl::DeadlineExceededError("out of time");
+    AMP_RETURN_IF_ERROR(CheckTime(0));
+    const int threads = UsableThreads();
+    const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
+      return CheckTime(SecondsOfNode(node, inputs, threads));
     };
-    const RunOptions how = {.may_go_on = IsAuto() ? &in_time : nullptr};
+    RunOptions how;
+    if (IsAuto()) how.may_go_on = &gate;
     AMP_ASSIGN_OR_RETURN(const Sample sample, MakeSample(*before, how));
     const auto rewrite_denying =
         [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
@@ -123,7 +140,9 @@ class ModelVerifier {
                                  .tolerance = options_.tolerance.value_or(usual),
                                  .deny = rewrite_denying,
                                  .on_progress = nullptr,
-                                 .how = how};
+                                 .how = how,
+                                 .in_time = nullptr};
+    if (IsAuto()) verification.in_time = [&] { return InTime(); };
     if (options_.on_progress) {
       verification.on_progress = [&](const Progress& progress) {
         return progress_error_ = options_.on_progress(progress);
@@ -142,7 +161,10 @@ class ModelVerifier {
       return VerifyVerdict{.line = IsAuto() ? verified.brief : verified.line + sample.note};
     }
     if (options_.verify == VerifyMode::kFix && !verified.mend.empty()) {
-      return VerifyVerdict{.line = "verified", .warning = verified.difference, .mend = verified.mend};
+      const std::string line =
+          absl::StrCat("verified with ", verified.mend.size(), verified.mend.size() == 1 ? " node" : " nodes",
+                       " more in float32: ", verified.left, sample.note);
+      return VerifyVerdict{.line = line, .warning = verified.difference, .mend = verified.mend};
     }
     if (!IsAuto() || options_.strict) {
       return absl::FailedPreconditionError(absl::StrCat("--verify: ", verified.difference));

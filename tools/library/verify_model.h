@@ -7,6 +7,7 @@
 #define AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,7 +35,8 @@ struct VerifyTask {
   const Model& rewritten;
   std::shared_ptr<ExternalData> external;
   DenyingRewrite deny;
-  std::chrono::duration<double> rewrite_time;  // that this took so far
+  int64_t weight_bytes = 0;                    // of the original
+  std::chrono::duration<double> rewrite_time;  // without runs on data
 };
 
 struct VerifyVerdict {
@@ -44,7 +46,8 @@ struct VerifyVerdict {
 };
 
 // With auto, all that keeps the models from being run is the reason in the line: an operator without a kernel, inputs
-// that cannot be made up, more memory or time than the larger of 2 s and twice the time of the rewrite. Errors:
+// that cannot be made up (but where --dim sizes them), half of the memory that is left, or more time than the larger of
+// 2 s and twice the time of the rewrite. How much time that is depends on the machine and its load. Errors:
 // kFailedPrecondition, the models differ and that is an error; those of options.on_progress; else those of Verify, of
 // reading samples and of making inputs up. REQUIRES: options.verify is not kOff.
 absl::StatusOr<VerifyVerdict> VerifyModel(const VerifyTask& task);

@@ -27,8 +27,10 @@ struct Verification {
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::vector<std::string>&)> deny;
   // May be null; an error ends the verification with that error.
   std::function<absl::Status(const Progress&)> on_progress;
-  // How the models run. Where may_go_on ends the search for what mends the model, only that is not told.
+  // How the models run; null gates let them run to their end. Where in_time ends the search for the value that
+  // diverges, or for what mends the model, only that is not told.
   RunOptions how;
+  std::function<bool()> in_time;  // may be null
 };
 
 struct Verified {
@@ -38,6 +40,7 @@ struct Verified {
   // Where the models differ, instead of these: the output, the first value that diverges, and what mends it.
   std::string difference = {};
   std::vector<std::string> mend = {};  // nodes whose denial was seen to mend it
+  std::string left = {};               // "relative error 0.0003", with these denied
 };
 // Errors: kInvalidArgument, nothing to compare; those of running the models; those of on_progress.
 absl::StatusOr<Verified> Verify(const Verification& verification);

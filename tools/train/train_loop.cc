@@ -193,7 +193,9 @@ class Loop {
     return absl::FailedPreconditionError(absl::StrCat(
         progress_.skips_in_a_row, " steps in a row were skipped, the last one in epoch ", progress_.epoch + 1,
         " after ", progress_.next_batch, " batches: expected gradients that are finite, found NaN or infinities",
-        origin.empty() ? std::string() : absl::StrCat(", first in ", origin)));
+        !origin.empty()     ? absl::StrCat(", first in ", origin)
+        : ranks_.size() > 1 ? std::string(", which begin in another rank")
+                            : std::string()));
   }
 
   // Where every step is done, one of these spoils the weights for good.

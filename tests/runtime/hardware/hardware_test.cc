@@ -1,9 +1,15 @@
 // Targets, what CPUID words mean, and every row of the device check, over made-up machines.
 #include "runtime/hardware/hardware.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "absl/strings/match.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/targets.h"
+#include "runtime/hardware/usable_memory.h"
 #include "tests/catch2.h"
 
 namespace amp {
@@ -295,6 +301,22 @@ TEST_CASE("this machine can be looked at, twice, with the same result") {
   CHECK(first.cpu.avx2 == (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")));
   CHECK(first.cpu.avx512_bf16 == (__builtin_cpu_supports("avx512bf16") != 0));
 #endif
+}
+
+TEST_CASE("memory that may still be taken is within the limit of the address space") {
+  constexpr int64_t kRoom = int64_t{64} << 20;
+  rlimit before = {};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  REQUIRE(UsableMemory() > 0);
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limited = before;
+  limited.rlim_cur = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + kRoom);
+  REQUIRE(::setrlimit(RLIMIT_AS, &limited) == 0);
+  const int64_t found = UsableMemory();
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(found <= kRoom);
+  CHECK(found > kRoom / 2);
 }
 
 }  // namespace

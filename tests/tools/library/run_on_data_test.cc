@@ -366,6 +366,28 @@ TEST_CASE("the first calibration sample is what a rewrite is checked on, where t
   CHECK(absl::StrContains(output.out, "; verified: largest relative error "));
 }
 
+TEST_CASE("inputs that become 16 bits wide get the same numbers") {
+  const DataFolder run(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1,2] x) => (float[1,2] y) "
+      "<float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }");
+  for (const char* const flag : {"--verify=auto", "--verify"}) {
+    const ToolOutput output = run.RunTool({flag, "--keep-io", "none"});
+    INFO(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK(absl::StrContains(output.out, "verified: largest relative error 0.000"));
+    CHECK_FALSE(absl::StrContains(output.out, "not verified"));
+  }
+}
+
+TEST_CASE("what --dim names has to be there, whether anybody asks for verification or not") {
+  const DataFolder run(kWindow);
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--dim", "samplez=300"}), 2), "'samplez'"));
+  CHECK(absl::StrContains(run.RunTool({"--dim", "samples=300"}).out, "; verified: largest relative error"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--stop-after", "fold", "--dim", "n=1"}), 2), "--dim is for inputs"));
+  CHECK(
+      absl::StrContains(ErrorLine(run.RunTool({"--stop-after", "fold", "--tolerance", "1"}), 2), "--verify, which is"));
+}
+
 TEST_CASE("models that cannot be run, or take too long, are written, and why they were not run is said") {
   const DataFolder unknown(
       "<ir_version: 8, opset_import: [\"\" : 17, \"my\" : 1]> g (float[1,2] x) => (float[1,2] y) "
@@ -380,6 +402,14 @@ TEST_CASE("models that cannot be run, or take too long, are written, and why the
       "{ h = MatMul (x, x) y = MatMul (h, x) }");
   CHECK(
       absl::StrContains(large.RunTool({}).out, "; not verified: it would take longer than 2 s, which --verify may\n"));
+
+  const DataFolder recurrent(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[t,1,64] x, float[1,2048,64] w, float[1,2048,512] r) => (float[t,1,1,512] y) {
+      y = LSTM <hidden_size = 512> (x, w, r)
+    })");
+  const ToolOutput steps = recurrent.RunTool({"--allow", "LSTM", "--dim", "t=400000"});
+  INFO(steps.err);
+  CHECK(absl::StrContains(steps.out, "; not verified: it would take longer than 2 s, which --verify may\n"));
 
   // No size says how long that takes: half a million rounds.
   const DataFolder loop(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2,2] x) => (float[2,2] y)
