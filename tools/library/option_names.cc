@@ -205,6 +205,8 @@ std::string FirstDecidingFlag(const RewriteOptions& options) {
   others.keep_io.reset();
   others.op_signatures.clear();
   others.strict = false;
+  if (others.verify == RewriteOptions::Verify::kOff)
+    others.verify = RewriteOptions::Verify::kAuto;  // no decision either
   std::vector<std::string> flags;
   FlagLister list(flags);
   AddDecisions(others, list);

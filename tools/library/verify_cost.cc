@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "ir/functions/inline_plan.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/shape.h"
 #include "tools/library/made_up_inputs.h"
@@ -72,10 +73,17 @@ class Estimator {
         cost.bytes += ElementsOf(LikelyDims(output)) * static_cast<double>(sizeof(float));
       }
     }
+    cost.nodes += NodesOfFunctions();
     return cost;
   }
 
  private:
+  // Sessions inline what the model calls.
+  double NodesOfFunctions() const {
+    constexpr double kBytesOfNode = 64;
+    return static_cast<double>(InlinePlan(model_.proto(), {}).AddedBytes()) / kBytesOfNode;
+  }
+
   Sizes LikelyDims(ValueId value) const {
     Sizes dims;
     const auto shape = value == kNone ? std::nullopt : ShapeOf(model_, value);

@@ -23,9 +23,9 @@ struct RunCost {
   double Seconds(int processors) const;
 };
 
-// Adds up the nodes of all graphs, those of a body once. Dimensions that are unknown have the size that `sizes` gives
-// their name, or else that of made-up inputs: 1 for the first axis of a value, 16 for the others. Values of unknown
-// rank count nothing.
+// Adds up the nodes of all graphs, those of a body once, those of a function for each call. Dimensions that are unknown
+// have the size that `sizes` gives their name, or else that of made-up inputs: 1 for the first axis of a value, 16 for
+// the others. Values of unknown rank count nothing.
 RunCost EstimateRun(const Model& model, const std::map<std::string, int64_t>& sizes);
 
 // Estimates the time of a node on these inputs; null where one is absent.

@@ -53,6 +53,12 @@ TEST_CASE("options out of range, or that contradict each other") {
           o.deny_node = {"mm"};
         }) == absl::InvalidArgumentError("--policy float32 takes a rewrite back as a whole; --deny-node does not apply "
                                          "to that"));
+  for (const auto verify : {RewriteOptions::Verify::kAuto, RewriteOptions::Verify::kOff}) {
+    CHECK(InMemory([&](RewriteOptions& o) {
+            o.policy = RewriteOptions::Policy::kFloat32;
+            o.verify = verify;
+          }).ok());
+  }
 }
 
 TEST_CASE("what is about files does not apply in memory") {
