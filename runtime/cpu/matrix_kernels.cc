@@ -90,6 +90,7 @@ Refusal WhyNotFusedMatMul(const KernelContext& context) {
 }
 
 Refusal WhyNotWeightGradient(const KernelContext& context) {
+  if (HasC(context)) return "an input that the operator does not have";
   if (const Refusal refusal = WhyNotProduct<FormOfWeightGradient>(context)) return refusal;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";

@@ -227,7 +227,8 @@ absl::Status CheckScaleFlags(const TrainOptions& o, const LossScaleSettings& set
                       o.loss_scale.empty() ? ", which is what float16 alone does not have by default" : "");
   }
   if (is_dynamic && o.finite_check.has_value()) {
-    return UsageError(FiniteCheckFlag(o), " has no effect: --loss-scale dynamic checks all gradients");
+    return UsageError(FiniteCheckFlag(o), " has no effect: --loss-scale dynamic checks all gradients",
+                      o.loss_scale.empty() ? ", which float16 has by default; --loss-scale none or X has none" : "");
   }
   if (o.count_skipped_steps && !settings.ChecksGradients()) {
     return UsageError("--count-skipped-steps has no effect: with --no-finite-check, no step is skipped");

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
 #include "runtime/hardware/usable_memory.h"
@@ -58,9 +59,11 @@ class ModelVerifier {
 
   Seconds Budget() const { return std::max(kUsualBudget, 2 * task_.rewrite_time); }
   std::string TooLong() const {
-    return absl::StrFormat("it would take longer than %.2g s, which --verify may", Budget().count());
+    return absl::StrFormat("it would take longer than %.2g s; --verify has no limit", Budget().count());
   }
-  VerifyVerdict NotVerified(const std::string& why) const { return {.line = absl::StrCat("not verified: ", why)}; }
+  VerifyVerdict NotVerified(const std::string& why) const {
+    return {.line = absl::StrCat("not verified: ", absl::StripPrefix(why, "--verify: "))};
+  }
 
   std::string WhyTooLarge() const {
     const auto weight_bytes = static_cast<double>(task_.weight_bytes);
@@ -68,7 +71,7 @@ class ModelVerifier {
     if (seconds > Budget().count()) return TooLong();
     const double bytes = weight_bytes * kCopiesOfWeights + 2 * cost_.bytes;
     const bool is_too_large = bytes > static_cast<double>(UsableMemory()) / 2;
-    return is_too_large ? "it would take more than half of the memory that is left, which --verify may" : "";
+    return is_too_large ? "it would take more than half of the memory that is left; --verify has no limit" : "";
   }
 
   bool InTime() const { return Clock::now() - start_ < Budget(); }
@@ -158,7 +161,8 @@ class ModelVerifier {
 
   absl::StatusOr<VerifyVerdict> Conclude(const Verified& verified, const Sample& sample) const {
     if (verified.difference.empty()) {
-      return VerifyVerdict{.line = IsAuto() ? verified.brief : verified.line + sample.note};
+      const std::string brief = verified.brief + (sample.is_made_up ? " on made-up inputs" : "");
+      return VerifyVerdict{.line = IsAuto() ? brief : verified.line + sample.note};
     }
     if (options_.verify == VerifyMode::kFix && !verified.mend.empty()) {
       const std::string line =

@@ -45,6 +45,15 @@ NamedDatums InputsFor(const Session& session, NamedDatums sample) {
   return sample;
 }
 
+// What float16 cannot tell from 0 is no difference: its smallest number. bfloat16 reaches as far down as float32.
+constexpr double kSmallestFloat16 = 0x1p-24;
+
+ValueDifference DifferenceOf(const Datum& expected, const Datum& found) {
+  ValueDifference difference = CompareValues(expected, found);
+  if (difference.largest_error < kSmallestFloat16) difference.relative_error = 0;
+  return difference;
+}
+
 bool IsWithin(const ValueDifference& difference, double tolerance) {
   return difference.misfit.empty() && difference.new_non_finite == 0 && difference.relative_error <= tolerance;
 }
@@ -120,7 +129,7 @@ class Verifier {
       AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found,
                            session.Run(InputsFor(session, task_.samples[i]), task_.how));
       for (size_t output = 0; output < found.size(); ++output) {
-        const ValueDifference difference = CompareValues(expected_[i][output], found[output]);
+        const ValueDifference difference = DifferenceOf(expected_[i][output], found[output]);
         verdict.compared += difference.compared;
         verdict.elements += difference.elements;
         verdict.unequal += difference.unequal;
@@ -242,7 +251,7 @@ class Verifier {
       const auto it = expected.find(value.name);
       if (it == expected.end() || it->second.first == kNone || value.producer == kNone) return;
       const auto& [producer, right] = it->second;
-      const ValueDifference difference = CompareValues(right, datum);
+      const ValueDifference difference = DifferenceOf(right, datum);
       if (!difference.misfit.empty()) return;  // of another round of a loop
       errors[value.name] = Badness(difference);
       double of_inputs = 0;

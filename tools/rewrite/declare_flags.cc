@@ -170,7 +170,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   add_strings(
       safety, "--dim", a.dims, "INPUT:AXIS=NAME|NAME=N",
       "x:0=batch: make a fixed dimension of an input symbolic; refused, with the node, where an operator does\n"
-      "not compute each sample along it by itself. With --verify alone, NAME=N: the size of a dimension of the\n"
+      "not compute each sample along it by itself. Without --verify=FILE, NAME=N: the size of a dimension of the\n"
       "inputs that are made up, by its name, or input and axis: x:1=8 (repeatable)");
   AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
               "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
@@ -203,7 +203,10 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_flag("--print-lists", a.print_lists, "print the effective lists for --dtype and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles, a line each, and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
-  app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
+  app.add_flag(
+         "--strict", o.strict,
+         "a GLOB or an operator that matches nothing is an error, and so is what a check by itself finds to differ")
+      ->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors, and what is asked for (--explain, --diff, --print-after), alone")
       ->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);

@@ -1,11 +1,13 @@
 #include "tools/rewrite/parse_arguments.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "ir/base/status.h"
@@ -38,7 +40,7 @@ bool IsSymbol(const std::string& text) {
 }
 
 // A file of one of these names: --verify=./off
-void SetVerify(const std::string& word, RewriteOptions& o) {
+absl::Status SetVerify(const std::string& word, RewriteOptions& o) {
   using Verify = RewriteOptions::Verify;
   static const std::map<std::string, Verify> kModes = {{"", Verify::kAuto},
                                                        {"auto", Verify::kAuto},
@@ -47,7 +49,13 @@ void SetVerify(const std::string& word, RewriteOptions& o) {
                                                        {"true", Verify::kOn}};
   const auto mode = kModes.find(word);
   o.verify = mode == kModes.end() ? Verify::kOn : mode->second;
-  if (mode == kModes.end()) o.verify_file = word;
+  if (mode != kModes.end()) return absl::OkStatus();
+  std::error_code error;
+  if (!absl::StrContains(word, '.') && !std::filesystem::exists(word, error)) {
+    return UsageError("--verify: expected a file, fix, off or auto, found '", Escaped(word), "'");
+  }
+  o.verify_file = word;
+  return absl::OkStatus();
 }
 
 absl::Status Interpret(Arguments& a) {
@@ -80,7 +88,7 @@ absl::Status Interpret(Arguments& a) {
     if (!scaling.ok()) return UsageError("--scale-weights: ", scaling.status().message());
     o.scale_weights = *scaling;
   }
-  SetVerify(a.verify, o);
+  AMP_RETURN_IF_ERROR(SetVerify(a.verify, o));
   std::vector<std::string> sizes;
   for (const std::string& text : a.dims) {
     AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N or INPUT:AXIS=NAME"));

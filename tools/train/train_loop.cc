@@ -181,9 +181,9 @@ class Loop {
     progress_.loss_scale = step.loss_scale;
     if (progress_.skips_in_a_row >= kMostSkips) return NothingIsLearnt(inputs);
     if (!trainer_.description().scale.empty() && progress_.skips_at_floor == kSkipsAtFloorWorthAWarning) {
-      task_.streams->warn(absl::StrCat("amp-train: warning: ", kSkipsAtFloorWorthAWarning,
-                                       " steps in a row were skipped at a loss scale of ", step.loss_scale,
-                                       ", which goes no lower: the gradients overflow without any help of it\n"));
+      task_.streams->warn(absl::StrCat(
+          "amp-train: warning: ", kSkipsAtFloorWorthAWarning, " steps in a row were skipped at a loss scale of ",
+          step.loss_scale, ", which goes no lower: something else keeps the gradients from being finite\n"));
     }
     return absl::OkStatus();
   }

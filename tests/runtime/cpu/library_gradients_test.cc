@@ -69,6 +69,10 @@ TEST_CASE("gradients of a product's weights") {
   CHECK(Families(of({7, 12}, {9, 12}, "alpha = 1.0, transA = 0, transB = 1")) == "onednn");
   CHECK(Families(of({520, 300}, {520, 600}, "alpha = 1.0, transA = 1, transB = 0")) == "onednn");
   CHECK(Family(of({0, 7}, {0, 9}, "alpha = 1.0, transA = 1, transB = 0")) == "reference");
+  CHECK_THAT(Family({.node = "y = ai.amp.MatrixWeightGradient <to = 1, transA = 1> (a, b, c)",
+                     .inputs = {{5, 3}, {5, 4}, {5, 3}},
+                     .gives = DType::kFloat32}),
+             Catch::Matchers::StartsWith("both: ") && Catch::Matchers::Contains("expected C that broadcasts"));
 }
 
 }  // namespace

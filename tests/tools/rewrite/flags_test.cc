@@ -88,6 +88,7 @@ TEST_CASE("an empty value is refused: no flag counts as not given") {
   CheckFails({"--deny", "Add", "--deny", ""}, 2, "error: --deny: expected OP[,OP...], found ''\n");
   CheckFails({"--logits", ""}, 2, "error: --logits: expected NAME, found ''\n");
   CheckFails({"--verify="}, 2, "error: --verify: expected a value behind '=', found none\n");
+  CheckFails({"--verify=fixx"}, 2, "error: --verify: expected a file, fix, off or auto, found 'fixx'\n");
   CheckFails({"--explain="}, 2, "error: --explain: expected a value behind '=', found none\n");
   CheckFails({"--dry-run="}, 2, "error: --dry-run: expected a value behind '=', found none\n");
   CheckFails({"--max-nodes", ""}, 2, "error: --max-nodes: expected a whole number from 0 to ");
