@@ -45,7 +45,8 @@ NamedDatums InputsFor(const Session& session, NamedDatums sample) {
   return sample;
 }
 
-// What float16 cannot tell from 0 is no difference: its smallest number. bfloat16 reaches as far down as float32.
+// Differences below float16's smallest number are none: it cannot tell them from 0. bfloat16 reaches as far down as
+// float32.
 constexpr double kSmallestFloat16 = 0x1p-24;
 
 ValueDifference DifferenceOf(const Datum& expected, const Datum& found) {
