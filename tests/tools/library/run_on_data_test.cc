@@ -400,8 +400,8 @@ TEST_CASE("models that cannot be run, or take too long, are written, and why the
   const DataFolder large(
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[9000,9000] x) => (float[9000,9000] y) "
       "{ h = MatMul (x, x) y = MatMul (h, x) }");
-  CHECK(
-      absl::StrContains(large.RunTool({}).out, "; not verified: it would take longer than 2 s; --verify has no limit\n"));
+  CHECK(absl::StrContains(large.RunTool({}).out,
+                          "; not verified: it would take longer than 2 s; --verify has no limit\n"));
 
   const DataFolder recurrent(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[t,1,64] x, float[1,2048,64] w, float[1,2048,512] r) => (float[t,1,1,512] y) {
@@ -417,7 +417,8 @@ TEST_CASE("models that cannot be run, or take too long, are written, and why the
       y = Loop (rounds, yes, x) <body = b (int64 i, bool c, float[2,2] s) => (bool d, float[2,2] t) {
         d = Identity (c) t = MatMul (s, x) }>
     })");
-  CHECK(absl::StrContains(loop.RunTool({}).out, "; not verified: it would take longer than 2 s; --verify has no limit\n"));
+  CHECK(absl::StrContains(loop.RunTool({}).out,
+                          "; not verified: it would take longer than 2 s; --verify has no limit\n"));
 }
 
 TEST_CASE("progress is told before each run on data") {
