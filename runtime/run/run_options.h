@@ -41,7 +41,8 @@ using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 struct RunOptions {
   const ValueObserver* observer = nullptr;
   std::vector<InstructionTiming>* timings = nullptr;  // times are appended; null: none
-  // Asked before each node, on the caller's thread; an error ends the run with that error. Null: the run goes on.
+  // Asked before each node but those that a device replays, on the caller's thread; an error ends the run with that
+  // error. Null: the run goes on.
   const NodeGate* may_go_on = nullptr;
   std::optional<uint64_t> seed = std::nullopt;  // of this run; nothing: the session's
   // Output buffers by the output's name: tensors in the memory of the session's device. At the end of the run each of

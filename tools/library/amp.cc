@@ -42,6 +42,7 @@ using Seconds = std::chrono::duration<double>;
 struct Rewritten {
   LoadedFile file;
   RewriteOutcome outcome;
+  std::vector<std::string> flags;
   std::string verification;
 };
 
@@ -51,7 +52,7 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   RewriteOutcome& outcome = rewritten.outcome;
   const std::vector<std::string>& early_warnings = rewritten.file.warnings;
   outcome.report.tool_version = kVersion;
-  outcome.report.flags = setup.choices.flags;
+  outcome.report.flags = rewritten.flags;
   outcome.report.model = name;
   if (save != nullptr) outcome.report.output_xxh3 = save->ModelHash();
   outcome.report.profile = options.profile;
@@ -101,7 +102,8 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
 }
 
 // Rewrites the model once more, with these nodes denied too.
-absl::StatusOr<Rewritten> RewriteDenying(Setup& setup, const ModelLoader& load, const std::vector<std::string>& nodes) {
+absl::StatusOr<Rewritten> RewriteDenying(const Setup& setup, const ModelLoader& load,
+                                         const std::vector<std::string>& nodes) {
   RewriteOptions stricter = setup.choices.options;
   stricter.deny_node = Joined(stricter.deny_node, nodes);
   stricter.on_progress = nullptr;
@@ -109,12 +111,11 @@ absl::StatusOr<Rewritten> RewriteDenying(Setup& setup, const ModelLoader& load, 
   denying.settings.observed = setup.settings.observed;
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, denying));
-  setup.choices.flags = denying.choices.flags;
-  return Rewritten{std::move(file), std::move(outcome), ""};
+  return Rewritten{std::move(file), std::move(outcome), std::move(denying.choices.flags), ""};
 }
 
 // Checks a rewrite as --verify asks for, and mends it where it asks for that.
-absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewrite_time, Rewritten& rewritten) {
+absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Seconds rewrite_time, Rewritten& rewritten) {
   using Verify = RewriteOptions::Verify;
   const RewriteOptions& options = setup.choices.options;
   const bool is_asked = options.verify == Verify::kOn || options.verify == Verify::kFix;
@@ -123,7 +124,6 @@ absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewr
     if (is_asked) rewritten.verification = "verified: nothing was converted";
     return absl::OkStatus();
   }
-  const std::vector<std::string> flags = setup.choices.flags;
   const DenyingRewrite deny = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<RewrittenModel> {
     AMP_ASSIGN_OR_RETURN(Rewritten denied, RewriteDenying(setup, load, nodes));
     return RewrittenModel{std::move(denied.outcome.model), denied.file.external};
@@ -136,19 +136,17 @@ absl::Status VerifyRewritten(Setup& setup, const ModelLoader& load, Seconds rewr
                            deny,
                            rewritten.outcome.report.weight_bytes_before,
                            rewrite_time};
-  absl::StatusOr<VerifyVerdict> verdict = VerifyModel(task);
-  setup.choices.flags = flags;
-  if (!verdict.ok()) return verdict.status();
-  std::string warning = std::move(verdict->warning);
-  if (!verdict->mend.empty()) {
+  AMP_ASSIGN_OR_RETURN(VerifyVerdict verdict, VerifyModel(task));
+  std::string warning = std::move(verdict.warning);
+  if (!verdict.mend.empty()) {
     std::vector<std::string> warnings = std::move(rewritten.file.warnings);
-    AMP_ASSIGN_OR_RETURN(rewritten, RewriteDenying(setup, load, verdict->mend));
+    AMP_ASSIGN_OR_RETURN(rewritten, RewriteDenying(setup, load, verdict.mend));
     rewritten.file.warnings = std::move(warnings);
-    warning = absl::StrCat("--verify=fix keeps ", verdict->mend.size(), verdict->mend.size() == 1 ? " node" : " nodes",
+    warning = absl::StrCat("--verify=fix keeps ", verdict.mend.size(), verdict.mend.size() == 1 ? " node" : " nodes",
                            " float32: ", warning);
   }
   if (!warning.empty()) rewritten.outcome.report.warnings.push_back(warning);
-  rewritten.verification = std::move(verdict->line);
+  rewritten.verification = std::move(verdict.line);
   return absl::OkStatus();
 }
 
@@ -157,6 +155,7 @@ absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& 
   AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(setup.choices.options, load, rewritten.file.warnings));
   const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
+  rewritten.flags = setup.choices.flags;
   return VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten);
 }
 

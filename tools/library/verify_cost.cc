@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-constexpr double kFlopsPerSecond = 2e10, kBytesPerSecond = 1e9, kSecondsOfNode = 5e-5;
+constexpr double kBytesPerSecond = 1e9, kSecondsOfNode = 5e-5;
 
 using Sizes = std::vector<double>;  // of a value's dimensions; empty for a scalar, and where they are not known
 
@@ -45,7 +45,7 @@ bool IsRecurrent(absl::string_view op_type) {
 }
 
 // From the sizes of the inputs alone.
-double FlopsOfNode(const Node& node, const std::vector<Sizes>& inputs) {
+double FlopsOfSizes(const Node& node, const std::vector<Sizes>& inputs) {
   const auto input = [&](size_t port) { return port < inputs.size() ? inputs[port] : Sizes(); };
   const Sizes x = input(0), w = input(1);
   if (node.Has(Role::kConvolution)) return FlopsOfConvolution(node, x, w);
@@ -67,7 +67,7 @@ class Estimator {
       ++cost.nodes;
       std::vector<Sizes> inputs;
       for (const ValueId value : node.inputs) inputs.push_back(LikelyDims(value));
-      cost.flops += FlopsOfNode(node, inputs);
+      cost.flops += FlopsOfSizes(node, inputs);
       for (const ValueId output : node.PresentOutputs()) {
         if (!ShapeOf(model_, output).has_value()) continue;
         cost.bytes += ElementsOf(LikelyDims(output)) * static_cast<double>(sizeof(float));
@@ -116,13 +116,13 @@ RunCost EstimateRun(const Model& model, const std::map<std::string, int64_t>& si
   return Estimator(model, sizes).Estimate();
 }
 
-double SecondsOfNode(const Node& node, absl::Span<const Datum* const> inputs, int processors) {
+double FlopsOfNode(const Node& node, absl::Span<const Datum* const> inputs) {
   std::vector<Sizes> sizes;
   for (const Datum* const datum : inputs) {
     const Tensor* const tensor = datum == nullptr ? nullptr : datum->tensor();
     sizes.push_back(tensor == nullptr ? Sizes() : Sizes(tensor->dims().begin(), tensor->dims().end()));
   }
-  return FlopsOfNode(node, sizes) / (kFlopsPerSecond * processors);
+  return FlopsOfSizes(node, sizes);
 }
 
 }  // namespace amp

@@ -28,8 +28,11 @@ struct RunCost {
 // the others. Values of unknown rank count nothing.
 RunCost EstimateRun(const Model& model, const std::map<std::string, int64_t>& sizes);
 
-// Estimates the time of a node on these inputs; null where one is absent.
-double SecondsOfNode(const Node& node, absl::Span<const Datum* const> inputs, int processors);
+// Estimates the work of a node on these inputs; null where one is absent.
+double FlopsOfNode(const Node& node, absl::Span<const Datum* const> inputs);
+
+// The work that one processor does in a second: by oneDNN, and by the reference.
+inline constexpr double kFlopsPerSecond = 2e10, kReferenceFlopsPerSecond = 1e8;
 
 }  // namespace amp
 

@@ -80,11 +80,17 @@ class ModelVerifier {
     return IsAuto() && is_over ? absl::DeadlineExceededError("out of time") : absl::OkStatus();
   }
 
+  // The estimate is for inputs that are made up: a sample may be larger.
+  bool IsOnMadeUp() const { return IsAuto() && options_.calibration.empty(); }
+  bool HasSmallRuns() const { return IsOnMadeUp() && cost_.flops < kSmallFlops; }
+  int Threads() const { return IsOnMadeUp() && cost_.flops < kFlopsOfOneThread ? 1 : UsableThreads(); }
+  double FlopsPerSecond() const { return HasSmallRuns() ? kReferenceFlopsPerSecond : kFlopsPerSecond * Threads(); }
+
   absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const {
     SessionOptions how;
     how.limits = options_.limits;
-    if (cost_.flops < kSmallFlops) how.find_kernels = FindOwnKernels;
-    if (cost_.flops < kFlopsOfOneThread) how.threads = 1;
+    if (HasSmallRuns()) how.find_kernels = FindOwnKernels;
+    how.threads = Threads();
     return Session::Create(std::move(file), OneByOne(how));
   }
   absl::StatusOr<std::unique_ptr<Session>> MakeSession(const Model& model,
@@ -124,9 +130,8 @@ class ModelVerifier {
     AMP_RETURN_IF_ERROR(CheckTime(0));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> after, MakeSession(task_.rewritten, task_.external));
     AMP_RETURN_IF_ERROR(CheckTime(0));
-    const int threads = UsableThreads();
     const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
-      return CheckTime(SecondsOfNode(node, inputs, threads));
+      return CheckTime(FlopsOfNode(node, inputs) / FlopsPerSecond());
     };
     RunOptions how;
     if (IsAuto()) how.may_go_on = &gate;

@@ -314,10 +314,11 @@ TEST_CASE("what a node has been folded into is tried as well") {
 
 // ---- without being asked, and mending
 
+constexpr absl::string_view kOneProduct = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })";
+
 TEST_CASE("a rewrite is checked without being asked, and the last line says so") {
-  const DataFolder run(
-      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1,2] x) => (float[1,2] y) "
-      "<float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }");
+  const DataFolder run(kOneProduct);
   const ToolOutput output = run.RunTool({});
   CHECK(output.exit_code == 0);
   CHECK(output.err.empty());
@@ -367,9 +368,7 @@ TEST_CASE("the first calibration sample is what a rewrite is checked on, where t
 }
 
 TEST_CASE("inputs that become 16 bits wide get the same numbers") {
-  const DataFolder run(
-      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[1,2] x) => (float[1,2] y) "
-      "<float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) }");
+  const DataFolder run(kOneProduct);
   for (const char* const flag : {"--verify=auto", "--verify"}) {
     const ToolOutput output = run.RunTool({flag, "--keep-io", "none"});
     INFO(output.err);
@@ -407,18 +406,23 @@ TEST_CASE("models that cannot be run, or take too long, are written, and why the
     g (float[t,1,64] x, float[1,2048,64] w, float[1,2048,512] r) => (float[t,1,1,512] y) {
       y = LSTM <hidden_size = 512> (x, w, r)
     })");
-  const ToolOutput steps = recurrent.RunTool({"--allow", "LSTM", "--dim", "t=400000"});
+  const ToolOutput steps = recurrent.RunTool({"--allow", "LSTM", "--dim", "t=40000000"});
   INFO(steps.err);
   CHECK(absl::StrContains(steps.out, "; not verified: it would take longer than 2 s; --verify has no limit\n"));
 
-  // No size says how long that takes: half a million rounds.
-  const DataFolder loop(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2,2] x) => (float[2,2] y)
+  // No size says how long these take: half a million rounds, and a product whose sizes are computed.
+  const DataFolder loop(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[64,64] x) => (float[64,64] y)
     <int64 rounds = {500000}, bool yes = {1}> {
-      y = Loop (rounds, yes, x) <body = b (int64 i, bool c, float[2,2] s) => (bool d, float[2,2] t) {
+      y = Loop (rounds, yes, x) <body = b (int64 i, bool c, float[64,64] s) => (bool d, float[64,64] t) {
         d = Identity (c) t = MatMul (s, x) }>
     })");
   CHECK(absl::StrContains(loop.RunTool({}).out,
                           "; not verified: it would take longer than 2 s; --verify has no limit\n"));
+  const DataFolder computed(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[1,1] x) => (float[] y)
+    <int64 side = {2000}, int64[1] two = {2}> {
+      n = Abs (side) r = Expand (n, two) e = Expand (x, r) y = MatMul (e, e)
+    })");
+  CHECK(absl::StrContains(computed.RunTool({}).out, "; not verified: it would take longer than 2 s"));
 }
 
 TEST_CASE("progress is told before each run on data") {
