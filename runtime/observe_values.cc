@@ -11,7 +11,8 @@
 
 namespace amp {
 
-absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed) {
+absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed,
+                                          const NodeGate* may_go_on) {
   ObservedRun run;
   absl::flat_hash_set<std::string> with_nan;
   const ValueObserver observe = [&](ValueId value, const Datum& datum) {
@@ -30,7 +31,7 @@ absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDat
     if (!known.ends.has_value()) known.ends.emplace();
     for (const float element : elements) known.ends->Add(element);
   };
-  AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe}).status());
+  AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe, .may_go_on = may_go_on}).status());
   return run;
 }
 

@@ -21,6 +21,7 @@ PAGES = {
     "tests/README.md": 150,
     "tests/bench/README.md": 200,
     "tools/README.md": 200,
+    "tools/python/README.md": 150,
     "tools/train/README.md": 200,
 }
 MAX_PARAGRAPH_WORDS = 80

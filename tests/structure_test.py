@@ -70,6 +70,8 @@ FOLDERS = {
     "tools/rewrite": ["tools/program"],
     "tools/run": ["tools/data"],
     "tools/train": ["tools/data"],
+    "tools/c": ["tools/rewrite", "tools/run", "tools/train"],
+    "tools/python": [],
     "tools/demo": [],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime", "tools"}

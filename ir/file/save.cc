@@ -32,19 +32,6 @@
 namespace amp {
 namespace {
 
-absl::StatusOr<std::string> Serialize(const onnx::ModelProto& model) {
-  const size_t size = model.ByteSizeLong();
-  if (size > INT32_MAX) {
-    return LimitError("expected at most ", INT32_MAX, " bytes without external data, found ", size);
-  }
-  std::string bytes(size, '\0');
-  google::protobuf::io::ArrayOutputStream array(bytes.data(), static_cast<int>(size));
-  google::protobuf::io::CodedOutputStream stream(&array);
-  stream.SetSerializationDeterministic(true);
-  if (!model.SerializeToCodedStream(&stream)) return absl::InternalError("the model cannot be serialised");
-  return bytes;
-}
-
 std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
   std::set<std::string> names;
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
@@ -133,7 +120,7 @@ class Saver : public PreparedSave {
         }));
       }
     }
-    const absl::StatusOr<std::string> skeleton = Serialize(model);
+    const absl::StatusOr<std::string> skeleton = SerializeModel(model);
     if (!skeleton.ok()) return InFile(path_, skeleton.status());
     AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(WriteSpliced(*skeleton, marker, spliced, &file));
@@ -375,6 +362,19 @@ absl::StatusOr<bool> WantsOtherPlaces(const LoadedFile& input, const SaveOptions
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> SerializeModel(const onnx::ModelProto& model) {
+  const size_t size = model.ByteSizeLong();
+  if (size > INT32_MAX) {
+    return LimitError("expected at most ", INT32_MAX, " bytes without external data, found ", size);
+  }
+  std::string bytes(size, '\0');
+  google::protobuf::io::ArrayOutputStream array(bytes.data(), static_cast<int>(size));
+  google::protobuf::io::CodedOutputStream stream(&array);
+  stream.SetSerializationDeterministic(true);
+  if (!model.SerializeToCodedStream(&stream)) return absl::InternalError("the model cannot be serialised");
+  return bytes;
+}
 
 absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const Weights& weights,
                                                           const std::string& path, const SaveOptions& options) {

@@ -64,6 +64,10 @@ class PreparedSave {
   virtual absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions = {}) = 0;
 };
 
+// A model that holds its payloads, as bytes: those that PrepareSave writes without a data file. Errors:
+// kResourceExhausted, over 2 GiB.
+absl::StatusOr<std::string> SerializeModel(const onnx::ModelProto& model);
+
 // Same model and payloads, same bytes. `weights` are those of `model`, which is changed meanwhile and is as it was on
 // return, also after an error. Errors: kPermissionDenied (the output is the input or its data, read-only, no regular
 // file, or a file of another kind), kResourceExhausted (over 2 GiB and not external), kUnavailable (reading or

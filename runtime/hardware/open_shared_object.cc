@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -9,12 +10,24 @@
 namespace amp {
 namespace {
 
-std::vector<std::string> Places(const std::string& file) {
+// The file that holds this code: the program, or a shared library that another program has opened.
+std::filesystem::path OwnFile() {
   std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  Dl_info own = {};
+  const bool is_known = ::dladdr(reinterpret_cast<const void*>(&OwnFile), &own) != 0 && own.dli_fname != nullptr;
+  const bool is_library = is_known && std::strstr(own.dli_fname, ".so") != nullptr;
+  if (is_library) {  // a program's name is what it was called as, and says nothing about its place
+    const std::filesystem::path file = std::filesystem::canonical(own.dli_fname, error);
+    if (!error) return file;
+  }
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+std::vector<std::string> Places(const std::string& file) {
+  const std::filesystem::path own = OwnFile();
   std::vector<std::string> places;
-  if (!error) {
-    const std::filesystem::path folder = program.parent_path();
+  if (!own.empty()) {
+    const std::filesystem::path folder = own.parent_path();
     places.push_back((folder / file).string());
     places.push_back((folder.parent_path() / AMP_LIBRARY_FOLDER / file).string());
   }

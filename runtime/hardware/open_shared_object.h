@@ -12,8 +12,8 @@ struct SharedObject {
   std::string why_not;    // the reason, if `entry` is null
 };
 
-// Looks beside the program, in the library folder beside the program's folder, in the installed library folder, and
-// where the loader looks. The object stays open.
+// Looks beside the program, or the shared library that this is a part of, in the library folder beside that folder, in
+// the installed library folder, and where the loader looks. The object stays open.
 SharedObject OpenSharedObject(const std::string& file, const char* function);
 
 }  // namespace amp

@@ -236,8 +236,11 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outc
   how.force = options.force;
   how.input = &file;
   how.limits = options.limits.AfterInlining();
-  if (options.on_progress) {
-    how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
+  if (options.on_progress || options.may_go_on) {
+    how.on_progress = [&](int64_t done, int64_t total) {
+      if (options.may_go_on) AMP_RETURN_IF_ERROR(options.may_go_on());
+      return options.on_progress ? options.on_progress({"write", done, total}) : absl::OkStatus();
+    };
   }
   return outcome.report.changed ? PrepareSave(outcome.model->LendProto(), outcome.model->weights(), output, how)
                                 : PrepareUnchanged(file, output, how);
@@ -281,23 +284,34 @@ struct RewrittenInMemory {
   RewriteSummary summary;
 };
 
+// Checks what ParseModel or a copy gave, as LoadModel does for a file.
+absl::Status ValidateInMemory(LoadedFile& file, const Limits& limits) {
+  AMP_RETURN_IF_ERROR(ValidateFile(file, limits));
+  return RefuseExternalData(*file.model);
+}
+
+absl::StatusOr<LoadedFile> LoadFromBytes(absl::string_view model, const Limits& limits) {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(model, limits));
+  AMP_RETURN_IF_ERROR(ValidateInMemory(file, limits));
+  return file;
+}
+
 absl::StatusOr<LoadedFile> CopyAsFile(const onnx::ModelProto& model, const Limits& limits) {
   LoadedFile file;
   file.arena = std::make_unique<google::protobuf::Arena>();
   file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
   file.model->CopyFrom(model);
-  AMP_RETURN_IF_ERROR(ValidateFile(file, limits));
-  AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
+  AMP_RETURN_IF_ERROR(ValidateInMemory(file, limits));
   return file;
 }
 
-absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
+absl::StatusOr<RewrittenInMemory> RewriteInMemory(const ModelLoader& load, const RewriteOptions& options) {
   AMP_RETURN_IF_ERROR(CheckOptionsForMemory(options));
   absl::StatusOr<Setup> setup = SetUp(options);
-  if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
-  const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
+  if (!setup.ok() && !UnknownOperator(setup.status())) return setup.status();
   Rewritten rewritten;
   AMP_ASSIGN_OR_RETURN(rewritten.file, load());
+  if (!setup.ok()) return ExplainUnknownOperator(setup.status(), *rewritten.file.model);
   AMP_RETURN_IF_ERROR(RewriteAndVerify(*setup, load, rewritten));
   RewriteSummary summary = Summarise(rewritten, "model", *setup, nullptr);
   return RewrittenInMemory{std::move(rewritten.outcome.model), std::move(summary)};
@@ -307,7 +321,8 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
   return Fenced("", [&]() -> absl::StatusOr<RewriteResult> {
-    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
+    const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
+    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(load, options));
     RewriteResult result;
     result.model = rewritten.summary.changed ? rewritten.model->proto() : model;
     result.summary = std::move(rewritten.summary);
@@ -317,7 +332,8 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 
 absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options) {
   return Fenced("", [&]() -> absl::StatusOr<RewriteResult> {
-    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
+    const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
+    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(load, options));
     RewriteResult result;
     result.model = std::move(model);
     if (rewritten.summary.changed) {
@@ -325,6 +341,21 @@ absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOpt
       result.model = rewritten.model->proto();
     }
     result.summary = std::move(rewritten.summary);
+    return result;
+  });
+}
+
+absl::StatusOr<RewrittenBytes> RewriteBytes(absl::string_view model, const RewriteOptions& options) {
+  return Fenced("", [&]() -> absl::StatusOr<RewrittenBytes> {
+    const ModelLoader load = [&] { return LoadFromBytes(model, options.limits); };
+    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(load, options));
+    RewrittenBytes result;
+    result.summary = std::move(rewritten.summary);
+    if (result.summary.changed) {
+      AMP_ASSIGN_OR_RETURN(result.model, SerializeModel(rewritten.model->proto()));
+    } else {
+      result.model = std::string(model);
+    }
     return result;
   });
 }
@@ -344,6 +375,13 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const onnx::ModelProto& model, const SessionOptions& options) {
   return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     AMP_ASSIGN_OR_RETURN(LoadedFile file, CopyAsFile(model, options.limits));
+    return Session::Create(std::move(file), options);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSessionOfBytes(absl::string_view model, const SessionOptions& options) {
+  return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadFromBytes(model, options.limits));
     return Session::Create(std::move(file), options);
   });
 }

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/session.h"
 #include "tools/library/rewrite_options.h"
@@ -42,6 +43,9 @@ namespace amp {
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options = {});
 absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options = {});
 
+// Rewrites a serialized model, for callers without protobuf. Errors, besides: kDataLoss, no ONNX model.
+absl::StatusOr<RewrittenBytes> RewriteBytes(absl::string_view model, const RewriteOptions& options = {});
+
 // Rewrites a file, streaming external data. Input and any earlier output stay as they are on failure; model, data file
 // and report change together. When nothing is converted, the input's bytes are the output. The output's data file,
 // "<output>.<16 hex digits>.data", is its own: it goes when the output is replaced, unless another file of the folder
@@ -49,9 +53,11 @@ absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOpt
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options = {});
 
-// A session (runtime/session.h) for a model in memory; Session::Create makes one for a file. Errors: those of
-// Session::Create; kInvalidArgument for external data, which cannot be resolved here.
+// A session (runtime/session.h) for a model in memory, or a serialized one; Session::Create makes one for a file.
+// Errors: those of Session::Create; kInvalidArgument for external data, which cannot be resolved here.
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const onnx::ModelProto& model, const SessionOptions& options = {});
+absl::StatusOr<std::unique_ptr<Session>> MakeSessionOfBytes(absl::string_view model,
+                                                            const SessionOptions& options = {});
 
 // The effective operator table as a list file for the low type that the options choose.
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options);

@@ -84,10 +84,12 @@ absl::Status ApplyPolicy(RewriteOptions& options) {
 
 bool TakesBack(const RewriteOptions& options) { return options.policy == Policy::kFloat32 && !options.train.train; }
 
+PolicyTypes TypesOf(Policy policy) { return {RowOf(policy).compute, RowOf(policy).variables}; }
+
 std::string PolicyDtypes(const RewriteOptions& options) {
   if (!options.policy.has_value()) return "";
-  const Row& row = RowOf(*options.policy);
-  return absl::StrCat("Compute dtype: ", row.compute, "\nVariable dtype: ", row.variables, "\n");
+  const PolicyTypes types = TypesOf(*options.policy);
+  return absl::StrCat("Compute dtype: ", types.compute, "\nVariable dtype: ", types.variables, "\n");
 }
 
 }  // namespace amp

@@ -23,6 +23,12 @@ absl::Status ApplyPolicy(RewriteOptions& options);
 // Whether the options ask for an earlier rewrite to be taken back.
 bool TakesBack(const RewriteOptions& options);
 
+// The types that a policy computes in and keeps variables in: "float16", "float32".
+struct PolicyTypes {
+  std::string compute, variables;
+};
+PolicyTypes TypesOf(RewriteOptions::Policy policy);
+
 // "Compute dtype: float16\nVariable dtype: float32\n"; empty without a policy.
 std::string PolicyDtypes(const RewriteOptions& options);
 

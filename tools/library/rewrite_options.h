@@ -125,6 +125,9 @@ struct RewriteOptions {
   // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An
   // error ends the rewrite with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
   std::function<absl::Status(const Progress&)> on_progress;
+  // Asked at the end of each step, and before each node of a run on data; on the caller's thread. An error ends the
+  // rewrite in the same way. Must not throw.
+  std::function<absl::Status()> may_go_on;
 
   // Files only: Rewrite refuses what is set of these. No file that is read is ever written to.
   ExternalData external_data = ExternalData::kAuto;
@@ -159,6 +162,11 @@ struct RewriteSummary {
 
 struct RewriteResult {
   onnx::ModelProto model;  // the input itself when nothing was converted
+  RewriteSummary summary;
+};
+
+struct RewrittenBytes {
+  std::string model;  // a serialized ModelProto: what RewriteFile writes
   RewriteSummary summary;
 };
 

@@ -48,13 +48,16 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
   }
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(options, load));
   ObservedValues observed;
+  const NodeGate may_go_on = [&](const Node&, absl::Span<const Datum* const>) { return options.may_go_on(); };
   for (size_t i = 0; i < options.calibration.size(); ++i) {
     const std::string& path = options.calibration[i];
     if (options.on_progress) {
       AMP_RETURN_IF_ERROR(options.on_progress({"calibrate", static_cast<int64_t>(i), std::ssize(options.calibration)}));
     }
     AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadNumbers(path, *session));
-    const absl::StatusOr<ObservedRun> run = ObserveValues(*session, sample, observed);
+    const absl::StatusOr<ObservedRun> run =
+        ObserveValues(*session, sample, observed, options.may_go_on ? &may_go_on : nullptr);
+    if (options.may_go_on) AMP_RETURN_IF_ERROR(options.may_go_on());  // its error is not the sample's
     if (!run.ok()) return IsNoKernelError(run.status()) ? run.status() : InFile(Escaped(path), run.status());
     if (run->with_finite == 0 && !observed.empty()) {
       return InFile(Escaped(path), UsageError("--calibration: expected data on which float32 values have finite "

@@ -45,7 +45,7 @@ class ModelVerifier {
     const std::string why_not = WhyTooLarge();
     if (!why_not.empty()) return NotVerified(why_not);
     absl::StatusOr<VerifyVerdict> verdict = RunAsked();
-    if (!progress_error_.ok()) return progress_error_;
+    if (!callers_error_.ok()) return callers_error_;
     const bool is_of_flags = absl::IsInvalidArgument(verdict.status()) && !options_.dims.empty();
     if (verdict.ok() || is_of_flags || absl::IsFailedPrecondition(verdict.status())) return verdict;
     return NotVerified(absl::IsDeadlineExceeded(verdict.status()) ? TooLong()
@@ -131,10 +131,11 @@ class ModelVerifier {
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> after, MakeSession(task_.rewritten, task_.external));
     AMP_RETURN_IF_ERROR(CheckTime(0));
     const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
-      return CheckTime(FlopsOfNode(node, inputs) / FlopsPerSecond());
+      if (options_.may_go_on) AMP_RETURN_IF_ERROR(callers_error_ = options_.may_go_on());
+      return IsAuto() ? CheckTime(FlopsOfNode(node, inputs) / FlopsPerSecond()) : absl::OkStatus();
     };
     RunOptions how;
-    if (IsAuto()) how.may_go_on = &gate;
+    if (IsAuto() || options_.may_go_on) how.may_go_on = &gate;
     AMP_ASSIGN_OR_RETURN(const Sample sample, MakeSample(*before, how));
     const auto rewrite_denying =
         [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
@@ -153,7 +154,7 @@ class ModelVerifier {
     if (IsAuto()) verification.in_time = [&] { return InTime(); };
     if (options_.on_progress) {
       verification.on_progress = [&](const Progress& progress) {
-        return progress_error_ = options_.on_progress(progress);
+        return callers_error_ = options_.on_progress(progress);
       };
     }
     const absl::StatusOr<Verified> verified = Verify(verification);
@@ -190,7 +191,7 @@ class ModelVerifier {
   const RewriteOptions& options_;
   const RunCost cost_;
   const Clock::time_point start_;
-  absl::Status progress_error_;  // of the caller's
+  absl::Status callers_error_;  // of the caller's functions
 };
 
 }  // namespace

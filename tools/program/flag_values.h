@@ -74,7 +74,7 @@ void AddNumberAs(CLI::App& app, const std::string& group, const std::string& fla
            value = number;
          },
          help)
-      ->type_name("N")
+      ->type_name(std::is_integral_v<Number> ? "N" : "X")
       ->group(group);
 }
 

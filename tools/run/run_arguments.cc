@@ -1,24 +1,22 @@
 #include "tools/run/run_arguments.h"
 
 #include <cmath>
-#include <limits>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "ir/base/status.h"
 #include "tools/library/version.h"
 #include "tools/program/command_line.h"
 #include "tools/program/flag_values.h"
 #include "tools/program/flag_words.h"
+#include "tools/program/session_flags.h"
 #include "tools/run/run_outputs.h"
 
 namespace amp {
 namespace {
 
 constexpr char kProgram[] = "amp-run";
-constexpr int kMostThreads = 4096;
 constexpr char kPurpose[] = "Runs an ONNX model on this machine and prints or writes what comes out.\n";
 constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --random-inputs                               a line per output
@@ -33,19 +31,6 @@ Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 4 refused
   file that is read is not written to), 5 a limit, 6 input or output, 7 --compare found a difference, 8 no such
   device, or it fails, 70 internal error. A failure is one line.)";
 
-// The fusions that --no-fuse switches off; null: all.
-using Fusion = bool SessionOptions::*;
-const EnumNames<Fusion> kFusions = {{"all", nullptr},
-                                    {"attention", &SessionOptions::fuse_attention},
-                                    {"batch-norm", &SessionOptions::fold_batch_norms},
-                                    {"chain", &SessionOptions::fuse_chains},
-                                    {"constants", &SessionOptions::fold_constants},
-                                    {"epilogue", &SessionOptions::fuse_epilogues},
-                                    {"norm", &SessionOptions::fuse_norms},
-                                    {"train", &SessionOptions::fuse_training}};
-
-constexpr char kFusionNames[] = "all, attention, batch-norm, chain, constants, epilogue, norm or train";
-
 const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
 
 constexpr absl::string_view kBenchLoop = "loop";
@@ -54,8 +39,8 @@ const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::k
 // Words that need a look before they are values.
 struct Words {
   std::vector<std::string> inputs, dims, evaluate;
-  std::string random_seed, scale, device = "cpu";
-  std::vector<std::string> no_fuse;
+  std::string random_seed, scale;
+  SessionWords session;
 };
 
 void AddRepeatable(CLI::App& app, const std::string& flag, std::vector<std::string>& values, const std::string& type,
@@ -137,64 +122,12 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
   app.add_flag("--json", a.json, "print what --bench, --compare or --evaluate finds as JSON, and nothing else")
       ->group(group);
-  app.add_option("--device", words.device,
-                 WithDefault("where; cuda: one that cannot be used is an error; auto: what amp-rewrite --target auto "
-                             "takes for the model's 16-bit type, said on stderr where that is a GPU",
-                             words.device))
-      ->type_name("auto|cpu|cuda[:N]")
-      ->group(group);
-  AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
-  app.add_flag("--strict", a.session.strict,
-               "refuse what computes 16-bit values in float64, for want of another kernel")
-      ->group(group);
-  app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
-               "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
-      ->group(group);
-  app.add_flag("--allow-tf32", a.session.allow_tf32,
-               "compute float32 products and convolutions on a GPU in TF32, which keeps 10 bits of each factor")
-      ->group(group);
-  app.add_flag("--flush-subnormals", a.session.flush_subnormals,
-               "compute with zeros instead of subnormal numbers, on which some processors are slow")
-      ->group(group);
-  AddRepeatable(app, "--no-fuse", words.no_fuse, "[=WHAT[,WHAT...]]", group,
-                absl::StrCat(kFusionNames,
-                             ": do not compute together attention, element-wise nodes in a row (chain), norms that are "
-                             "written out, or products and convolutions with what comes behind them (epilogue); not "
-                             "fold batch norms into what is ahead, not compute once what is constant, or run functions "
-                             "of domain ai.amp node by node (train) (repeatable)"));
-  app.add_flag_callback(
-         "--no-replay", [&a] { a.session.replay = false; },
-         "start every kernel on a device, also in runs that it could replay")
-      ->group(group);
-  app.add_option(
-         "--autotune", a.autotune,
-         "time how a GPU's libraries do each product, convolution and attention, take the fastest, and keep it in "
-         "this file for later")
-      ->type_name("FILE.json")
-      ->group(group);
-  AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
-            "rounds of one Loop");
+  DeclareSessionFlags(app, group, a.session, a.autotune, words.session);
   app.add_flag("--devices", a.devices, "print what this machine offers, and stop")->group(group);
   AddLimits(app, a.session.limits);
 }
 
-absl::Status ApplyNoFuse(const Words& words, SessionOptions& options) {
-  for (const std::string& list : words.no_fuse) {
-    for (const std::string& name : std::vector<std::string>(absl::StrSplit(list, ','))) {
-      const absl::StatusOr<Fusion> which = ParseChoice(name, kFusions, kFusionNames);
-      if (!which.ok()) return UsageError("--no-fuse: ", which.status().message());
-      if (*which == nullptr) {
-        options = OneByOne(options);
-      } else {
-        options.** which = false;
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Interpret(const Words& words, RunArguments& a) {
-  AMP_RETURN_IF_ERROR(ApplyNoFuse(words, a.session));
   AMP_ASSIGN_OR_RETURN(a.input_files, ReadNamedFiles("--input", words.inputs));
   AMP_ASSIGN_OR_RETURN(a.evaluate, ReadNamedFiles("--evaluate", words.evaluate));
   if (double scale = 0; absl::SimpleAtod(words.scale, &scale) && std::isfinite(scale)) {
@@ -209,7 +142,7 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   } else if (!words.random_seed.empty()) {
     return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
   }
-  AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
+  AMP_ASSIGN_OR_RETURN(a.device, InterpretSessionWords(words.session, a.session));
   return absl::OkStatus();
 }
 
@@ -275,7 +208,7 @@ std::vector<std::string> FlagsWithEquals() { return {"--random-inputs", "--no-fu
 std::vector<std::string> WithUsualValues(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     if (argument == "--random-inputs") argument += "=0";
-    if (argument == "--no-fuse") argument += "=all";
+    if (argument == "--no-fuse") absl::StrAppend(&argument, "=", kNoFusion);
     if (argument == "--bench") absl::StrAppend(&argument, "=", kBenchLoop);
   }
   return arguments;

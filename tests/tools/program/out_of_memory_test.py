@@ -20,6 +20,7 @@ parser.add_argument("programs", type=pathlib.Path)
 parser.add_argument("failing")
 parser.add_argument("make_demo")
 parser.add_argument("--every", type=int, default=997)
+parser.add_argument("--timeout", type=int, default=300, help="seconds of one run; --every 1 takes hours")
 parser.add_argument("--steps", type=int, default=24, help="of each sweep over `ulimit -v`")
 ARGS = parser.parse_args()
 REWRITE, RUN, TRAIN = (str((ARGS.programs / name).resolve()) for name in ("amp-rewrite", "amp-run", "amp-train"))
@@ -81,7 +82,7 @@ def execute(command, folder, environment=None, limit_kib=None):
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=300,
+        timeout=ARGS.timeout,
     )
 
 

@@ -1,0 +1,87 @@
+#include "tools/c/context.h"
+
+#include <time.h>
+
+#include "tools/library/version.h"
+
+namespace {
+
+constexpr int64_t kBetweenQuestionsMs = 20;
+
+}  // namespace
+
+AmpBytes AmpContext::GiveBytes(std::string bytes) {
+  const std::string& kept = texts_.emplace_back(std::move(bytes));
+  return {kept.data(), kept.size()};
+}
+
+AmpCode AmpContext::Fail(const absl::Status& status) noexcept {
+  try {
+    error_ = std::string(status.message());
+  } catch (...) {
+    error_.clear();  // no memory for the line
+  }
+  return absl::IsCancelled(status) ? AMP_CANCELLED : static_cast<AmpCode>(amp::ExitCode(status));
+}
+
+absl::Status AmpContext::TellProgress(const std::string& step, int64_t done, int64_t total) {
+  const AmpProgress progress = {progress_.user, step.c_str(), done, total};
+  if (progress_.call == nullptr || progress_.call(&progress) == 0) return absl::OkStatus();
+  return absl::CancelledError("cancelled by the progress callback");
+}
+
+// Asked before each node, so of the clock that costs least.
+int64_t AmpContext::NowMs() {
+  constexpr int64_t kMsOfSecond = 1000, kNsOfMs = 1'000'000;
+  timespec now = {};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return now.tv_sec * kMsOfSecond + now.tv_nsec / kNsOfMs;
+}
+
+absl::Status AmpContext::MayGoOn() {
+  if (cancel_.call == nullptr) return absl::OkStatus();
+  const int64_t now = NowMs();
+  if (now - last_asked_ms_ < kBetweenQuestionsMs) return absl::OkStatus();
+  last_asked_ms_ = now;
+  return cancel_.call(cancel_.user) == 0 ? absl::OkStatus() : absl::CancelledError("cancelled");
+}
+
+namespace amp {
+
+absl::Status Expect(const char* name, const void* pointer) {
+  return pointer != nullptr ? absl::OkStatus() : UsageError("expected ", name, ", found a null pointer");
+}
+
+absl::Status ExpectBytes(const char* name, AmpBytes bytes) {
+  return bytes.size == 0 ? absl::OkStatus() : Expect(name, bytes.data);
+}
+
+}  // namespace amp
+
+extern "C" {
+
+int amp_abi(void) { return AMP_ABI; }
+const char* amp_version(void) { return amp::kVersion; }
+AmpContext* amp_context_new(void) {
+  try {
+    (void)amp::OutOfMemory();  // from now on there is one
+    return new AmpContext;
+  } catch (...) {
+    return nullptr;
+  }
+}
+void amp_context_free(AmpContext* context) { delete context; }
+void amp_context_clear(AmpContext* context) {
+  if (context != nullptr) context->Clear();
+}
+const char* amp_error(const AmpContext* context) {
+  return context == nullptr ? "expected a context, found a null pointer" : context->error();
+}
+void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress*), void* user) {
+  if (context != nullptr) context->set_progress(call, user);
+}
+void amp_set_cancel(AmpContext* context, int (*call)(void*), void* user) {
+  if (context != nullptr) context->set_cancel(call, user);
+}
+
+}  // extern "C"

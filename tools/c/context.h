@@ -1,0 +1,76 @@
+// The shared part of the functions of the C interface: contexts, and the way from a status to a code.
+#ifndef AMP_TOOLS_C_CONTEXT_H_
+#define AMP_TOOLS_C_CONTEXT_H_
+
+#include <cstdint>
+#include <list>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ir/base/fenced.h"
+#include "ir/base/status.h"
+#include "tools/c/amp_c.h"
+
+struct AmpContext {
+ public:
+  // Texts and bytes live until Clear.
+  const char* Give(std::string text) { return texts_.emplace_back(std::move(text)).c_str(); }
+  AmpBytes GiveBytes(std::string bytes);
+  void Clear() { texts_.clear(); }
+
+  AmpCode Fail(const absl::Status& status) noexcept;
+  const char* error() const { return error_.c_str(); }
+
+  void set_progress(int (*call)(const AmpProgress*), void* user) { progress_ = {call, user}; }
+  void set_cancel(int (*call)(void*), void* user) { cancel_ = {call, user}; }
+  bool AsksWhetherToGoOn() const { return cancel_.call != nullptr; }
+  bool TellsProgress() const { return progress_.call != nullptr; }
+  // kCancelled where the callback says so.
+  absl::Status TellProgress(const std::string& step, int64_t done, int64_t total);
+  absl::Status MayGoOn();
+  // The callback is asked first a while after this.
+  void BeginToAsk() {
+    if (AsksWhetherToGoOn()) last_asked_ms_ = NowMs();
+  }
+
+ private:
+  static int64_t NowMs();
+
+  template <typename Call>
+  struct Callback {
+    Call call = nullptr;
+    void* user = nullptr;
+  };
+
+  std::string error_;
+  std::list<std::string> texts_;
+  Callback<int (*)(const AmpProgress*)> progress_;
+  Callback<int (*)(void*)> cancel_;
+  int64_t last_asked_ms_ = 0;
+};
+
+namespace amp {
+
+// Runs `work`, which returns a Status, and keeps its error in the context.
+template <typename Work>
+AmpCode Call(AmpContext* context, Work work) noexcept {
+  if (context == nullptr) return AMP_OPTION;
+  try {
+    const absl::Status status = work();
+    return status.ok() ? AMP_OK : context->Fail(AsHostsGetIt("", status));
+  } catch (...) {
+    return context->Fail(StatusOfException("", OutOfMemory()));  // made when the context was
+  }
+}
+
+// An argument that must not be null.
+absl::Status Expect(const char* name, const void* pointer);
+absl::Status ExpectBytes(const char* name, AmpBytes bytes);
+
+inline absl::string_view AsView(AmpBytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_C_CONTEXT_H_

@@ -1,0 +1,286 @@
+"""The C interface (amp_c.h) by ctypes: loading the library, contexts, errors."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+import threading
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
+from typing import Any, Callable, Generator, Optional, Union
+
+from . import _errors
+
+ABI = 1
+
+CancelCall = ctypes.CFUNCTYPE(c_int, c_void_p)
+
+
+class Bytes(ctypes.Structure):
+    """AmpBytes."""
+
+    _fields_ = [("data", c_void_p), ("size", c_size_t)]
+
+
+class Progress(ctypes.Structure):
+    """AmpProgress."""
+
+    _fields_ = [("user", c_void_p), ("step", c_char_p), ("done", c_int64), ("total", c_int64)]
+
+
+ProgressCall = ctypes.CFUNCTYPE(c_int, POINTER(Progress))
+
+
+class Tensor(ctypes.Structure):
+    """AmpTensor."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("dtype", c_int32),
+        ("rank", c_int32),
+    ]
+
+
+class Input(ctypes.Structure):
+    """AmpInput."""
+
+    _fields_ = [("name", c_char_p), ("tensor", Tensor), ("value", c_void_p)]
+
+
+class Output(ctypes.Structure):
+    """AmpOutput."""
+
+    _fields_ = [("name", c_char_p), ("value", c_void_p), ("tensor", Tensor), ("kind", c_int32)]
+
+
+class Step(ctypes.Structure):
+    """AmpStep."""
+
+    _fields_ = [("loss", c_float), ("loss_scale", c_float), ("finite", c_int32), ("logits", Output)]
+
+
+# Functions that return an AmpCode and take a context first: what they take behind it.
+_CODES: dict[str, list[Any]] = {
+    "amp_options_schema": [c_char_p, POINTER(c_char_p)],
+    "amp_rewrite": [Bytes, c_char_p, POINTER(Bytes), POINTER(c_char_p)],
+    "amp_rewrite_file": [c_char_p, c_char_p, c_char_p, POINTER(c_char_p)],
+    "amp_save_model": [Bytes, c_char_p, c_char_p, c_int],
+    "amp_print_lists": [c_char_p, POINTER(c_char_p)],
+    "amp_list_profiles": [POINTER(c_char_p)],
+    "amp_policy": [c_char_p, POINTER(c_char_p)],
+    "amp_check_compatibility": [c_char_p, POINTER(c_char_p)],
+    "amp_new_model": [c_char_p, c_char_p, c_char_p, POINTER(Bytes)],
+    "amp_value_of_tensor": [POINTER(Tensor), POINTER(c_void_p)],
+    "amp_value_of_sequence": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "amp_value_of_map": [c_void_p, c_void_p, POINTER(c_void_p)],
+    "amp_value_of_nothing": [POINTER(c_void_p)],
+    "amp_value_tensor": [c_void_p, POINTER(Tensor)],
+    "amp_value_element": [c_void_p, c_size_t, POINTER(c_void_p)],
+    "amp_session_new": [Bytes, c_char_p, POINTER(c_void_p)],
+    "amp_session_new_file": [c_char_p, c_char_p, POINTER(c_void_p)],
+    "amp_session_describe": [c_void_p, POINTER(c_char_p)],
+    "amp_session_run": [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t],
+    "amp_session_random_inputs": [c_void_p, c_char_p, c_void_p, c_size_t],
+    "amp_compare": [c_void_p, c_void_p, c_void_p, c_size_t, c_char_p, POINTER(c_char_p)],
+    "amp_trainer_new": [Bytes, c_char_p, POINTER(c_void_p)],
+    "amp_trainer_new_file": [c_char_p, c_char_p, POINTER(c_void_p)],
+    "amp_trainer_step": [c_void_p, c_void_p, c_size_t, POINTER(Step)],
+    "amp_trainer_describe": [c_void_p, POINTER(c_char_p)],
+    "amp_trainer_state": [c_void_p, c_char_p, POINTER(Output)],
+    "amp_trainer_set_state": [c_void_p, c_void_p],
+    "amp_trainer_save_weights": [c_void_p, c_char_p, c_char_p, c_int],
+    "amp_trainer_save_checkpoint": [c_void_p, c_char_p, c_char_p, c_int],
+    "amp_trainer_load_checkpoint": [c_void_p, c_char_p, POINTER(c_char_p)],
+    "amp_trainer_forward": [c_void_p, c_char_p, POINTER(c_void_p)],
+}
+# All others: their result, and what they take.
+_OTHERS: dict[str, tuple[Any, list[Any]]] = {
+    "amp_abi": (c_int, []),
+    "amp_version": (c_char_p, []),
+    "amp_context_new": (c_void_p, []),
+    "amp_context_free": (None, [c_void_p]),
+    "amp_context_clear": (None, [c_void_p]),
+    "amp_error": (c_char_p, [c_void_p]),
+    "amp_set_progress": (None, [c_void_p, ProgressCall, c_void_p]),
+    "amp_set_cancel": (None, [c_void_p, CancelCall, c_void_p]),
+    "amp_value_kind": (c_int, [c_void_p]),
+    "amp_value_size": (c_size_t, [c_void_p]),
+    "amp_value_free": (None, [c_void_p]),
+    "amp_session_free": (None, [c_void_p]),
+    "amp_trainer_free": (None, [c_void_p]),
+    "amp_trainer_num_steps": (c_int64, [c_void_p]),
+    "amp_trainer_learning_rate": (c_float, [c_void_p]),
+    "amp_trainer_set_learning_rate": (None, [c_void_p, c_float]),
+}
+
+
+def library_path() -> pathlib.Path:
+    """Where the library is: in the package, or where AMP_REWRITE_LIBRARY says, for builds of one's own."""
+    chosen = os.environ.get("AMP_REWRITE_LIBRARY")
+    return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).resolve().parent / "lib" / "libamp_c.so"
+
+
+def _load() -> ctypes.CDLL:
+    path = library_path()
+    library = ctypes.CDLL(str(path))
+    for name, arguments in _CODES.items():
+        function = getattr(library, name)
+        function.restype = c_int
+        function.argtypes = [c_void_p, *arguments]
+    for name, (result, arguments) in _OTHERS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    found = library.amp_abi()
+    if found != ABI:
+        raise ImportError(f"{path}: expected version {ABI} of the C interface, found {found}")
+    return library
+
+
+_lock = threading.Lock()
+_loaded: Optional[ctypes.CDLL] = None
+_forks = 0  # how often this process, or one that it descends from, was forked after the import
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def library() -> ctypes.CDLL:
+    """The library, loaded when it is first asked for."""
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                _loaded = _load()
+    return _loaded
+
+
+def forks() -> int:
+    """A number that is another one in a process that was forked. What was made before a fork is of no use behind it."""
+    return _forks
+
+
+def check_process(made_at: int, what: str) -> None:
+    """Refuses objects of a process that this one was forked from: the threads that run models are not here."""
+    if _forks != made_at:
+        raise _errors.OptionError(f"{what}: expected one made in this process, found one made before a fork")
+
+
+class Context:
+    """An AmpContext, for one thread, with the exception that a callback has raised."""
+
+    def __init__(self) -> None:
+        self.library = library()
+        self.pointer: int = self.library.amp_context_new()
+        if not self.pointer:
+            raise MemoryError
+        self.raised: Optional[BaseException] = None
+        self._cancel = CancelCall(self._started(self._watch_signals()))
+        self.library.amp_set_cancel(self.pointer, self._cancel, None)
+        self._progress: Any = None
+
+    def __del__(self) -> None:
+        if getattr(self, "pointer", None):
+            self.library.amp_context_free(self.pointer)
+
+    # Callbacks are generators, as their try holds from the first instruction on: Python lets the handlers of signals
+    # run when a function begins, and an exception of theirs would be lost ahead of a function's own try.
+    @staticmethod
+    def _started(generator: Generator[int, Any, None]) -> Callable[[Any], int]:
+        next(generator)
+        return generator.send
+
+    def _watch_signals(self) -> Generator[int, Any, None]:
+        """Running Python lets a signal's handler run, on the main thread: Ctrl-C arrives here."""
+        answer = 0
+        while True:
+            try:
+                yield answer
+                answer = 0
+            except GeneratorExit:
+                return
+            except BaseException as exception:  # it goes on in check()
+                self.raised = exception
+                answer = 1
+
+    def _tell_progress(self, call: Callable[[str, int, int], Any]) -> Generator[int, Any, None]:
+        answer = 0
+        while True:
+            try:
+                at = (yield answer).contents
+                answer = 1 if call(at.step.decode(), at.done, at.total) is False else 0
+            except GeneratorExit:
+                return
+            except BaseException as exception:  # it goes on in check()
+                self.raised = exception
+                answer = 1
+
+    def set_progress(self, call: Optional[Callable[[str, int, int], Any]]) -> None:
+        """`call(step, done, total)`, which returns False to cancel; None for none."""
+        self._progress = ProgressCall() if call is None else ProgressCall(self._started(self._tell_progress(call)))
+        self.library.amp_set_progress(self.pointer, self._progress, None)
+
+    def check(self, code: int) -> None:
+        """Raises what `code` means; a callback's own exception where one was raised."""
+        if code == 0:
+            return
+        raised, self.raised = self.raised, None
+        if raised is not None:
+            raise raised
+        line = (self.library.amp_error(self.pointer) or b"").decode("utf-8", "replace")
+        raise _errors.BY_CODE.get(code, _errors.InternalError)(line)
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function that returns a code, and raises where it fails."""
+        self.check(getattr(self.library, name)(self.pointer, *arguments))
+
+    def text(self, name: str, *arguments: Any) -> str:
+        """Calls a function whose last argument is a place for a text, and returns the text."""
+        place = c_char_p()
+        self.call(name, *arguments, byref(place))
+        text = (place.value or b"").decode("utf-8", "replace")
+        self.library.amp_context_clear(self.pointer)
+        return text
+
+
+_local = threading.local()
+
+
+def context() -> Context:
+    """The context of this thread."""
+    try:
+        return _local.context  # type: ignore[no-any-return]
+    except AttributeError:
+        _local.context = Context()
+        return _local.context  # type: ignore[no-any-return]
+
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def path_bytes(path: Any, what: str = "path") -> bytes:
+    """A path as the library takes it."""
+    try:
+        encoded = os.fsencode(path)
+    except TypeError:
+        raise TypeError(f"{what}: expected a path, found {type(path).__name__}") from None
+    if b"\0" in encoded:
+        raise ValueError(f"{what}: expected a path, found one with a zero byte in it")
+    return encoded
+
+
+def as_bytes(data: bytes) -> Bytes:
+    """A view of `data`, which must be kept as long as it is used."""
+    return Bytes(ctypes.cast(ctypes.c_char_p(data), c_void_p), len(data))
+
+
+def version() -> str:
+    """The version of the library."""
+    return str(library().amp_version().decode())

@@ -1,0 +1,343 @@
+"""Rewriting models to mixed precision."""
+
+from __future__ import annotations
+
+import ctypes
+import html
+import json
+import os
+import pathlib
+import tempfile
+import warnings
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from . import _errors, _library, _models, _options, _samples
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ._option_types import RewriteOptions
+
+PathLike = Union[str, "os.PathLike[str]"]
+Progress = Union[bool, Callable[[str, int, int], Any], None]
+
+
+class RewriteSummary:
+    """The outcome of a rewrite.
+
+    Attributes:
+        changed: Whether anything was converted.
+        line: The line that amp-rewrite prints: "Converted 41 of 57 nodes to float16 with 6 casts; ...".
+        verification: "verified: largest relative error 0.0004 on made-up inputs", "not verified: why", or "".
+        warnings: What is worth a look, a line each.
+        advice: Flags that may help, a line each.
+        report: The report as a dict; passes/README.md has its fields: "nodes", "casts", "weights", "totals", ...
+    """
+
+    def __init__(self, summary: dict[str, Any]) -> None:
+        self._summary = summary
+        self.changed: bool = summary["changed"]
+        self.line: str = summary["line"]
+        self.unchanged_because: str = summary["unchanged_because"]
+        self.verification: str = summary["verification"]
+        self.compatibility: str = summary["compatibility"]
+        self.warnings: list[str] = summary["warnings"]
+        self.advice: list[str] = summary["advice"]
+        self.report: dict[str, Any] = summary["report"]
+        self.diff: str = summary["diff"]
+        self.stages: str = summary["stages"]
+
+    def explain(self) -> str:
+        """The table that `amp-rewrite --explain` prints: of every node its class, type, and why."""
+        return str(self._summary["explanation"])
+
+    def __repr__(self) -> str:
+        parts = [self.line or self.unchanged_because]
+        if self.verification:
+            parts.append(self.verification)
+        return f"<{type(self).__name__}: {'; '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what became low by operator, and why each other node did not."""
+        low: dict[str, int] = {}
+        high: dict[tuple[str, str], list[str]] = {}
+        for node in self.report["nodes"]:
+            if node["low"]:
+                low[node["operator"]] = low.get(node["operator"], 0) + 1
+            else:
+                high.setdefault((node["operator"], node["because"]), []).append(node["path"])
+        escape = html.escape
+        became = ", ".join(
+            f"{escape(name)} × {count}" for name, count in sorted(low.items(), key=lambda item: -item[1])
+        )
+        rows = [
+            "<tr>"
+            + "".join(f"<td>{escape(cell)}</td>" for cell in (operator, str(len(paths)), paths[0], why))
+            + "</tr>"
+            for (operator, why), paths in high.items()
+        ]
+        head = "<tr><th>operator</th><th>nodes</th><th>first</th><th>why it stays float32</th></tr>"
+        dtype = escape(str(self.report.get("dtype", "low")))
+        return (
+            f"<p>{escape(self.line)}; {escape(self.verification)}</p>"
+            f"<p>{dtype}: {became or 'none'}</p><table>{head}{''.join(rows)}</table>"
+        )
+
+
+class RewriteResult(RewriteSummary):
+    """A rewritten model, and what the rewrite did.
+
+    Attributes:
+        model: The model, in the kind that was given: bytes for a path or bytes, an onnx.ModelProto or an onnx_ir.Model
+            for such a one.
+    """
+
+    def __init__(self, data: bytes, given: _models.Given, summary: dict[str, Any]) -> None:
+        super().__init__(summary)
+        self._data = data
+        self._given = given
+        self._model: Any = None
+        self._has_own_forward = False  # of a step: what was given has all the weights that are trained
+
+    @property
+    def model(self) -> Any:
+        if self._model is None:
+            self._model = self._given.wrap(self._data)
+        return self._model
+
+    def save(self, path: PathLike, *, force: bool = False) -> None:
+        """Writes the model, atomically.
+
+        Raises:
+            RefusedError: The path is the file that was rewritten, or, without `force`, a file that is no model.
+            FileError: It cannot be written.
+        """
+        given = self._given.path
+        _library.context().call(
+            "amp_save_model",
+            _library.as_bytes(self._data),
+            _library.path_bytes(path),
+            None if given is None else _library.path_bytes(given),
+            int(force),
+        )
+
+
+def _progress_call(progress: Progress) -> Optional[Callable[[str, int, int], Any]]:
+    """A callable as it is; tqdm's bar for True."""
+    if progress is None or progress is False:
+        return None
+    if progress is not True:
+        if not callable(progress):
+            raise TypeError(f"progress: expected a callable or a bool, found {type(progress).__name__}")
+        return progress
+    from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+
+    bar = tqdm(total=None, leave=False)
+
+    def tell(step: str, done: int, total: int) -> None:
+        bar.set_description(step)
+        bar.total = total or None
+        bar.n = done
+        bar.refresh()
+
+    return tell
+
+
+def _files_of(options: dict[str, Any], files: _samples.SampleFiles) -> dict[str, Any]:
+    """The options, with samples as paths."""
+    if options.get("calibration") is not None:
+        options = {**options, "calibration": files.paths(options["calibration"], "calibration")}
+    verify = options.get("verify")
+    if verify is not None and not isinstance(verify, (bool, str)):
+        options = {**options, "verify": files.path(verify, "verify")}
+    return options
+
+
+def _warn(summary: RewriteSummary, stacklevel: int) -> None:
+    for warning in summary.warnings:
+        warnings.warn(warning, _errors.AmpWarning, stacklevel=stacklevel)
+
+
+def _run(json_options: bytes, progress: Progress, call: Callable[[_library.Context, Any], None]) -> dict[str, Any]:
+    """Calls a function that gives a summary."""
+    context = _library.context()
+    place = ctypes.c_char_p()
+    context.set_progress(_progress_call(progress))
+    try:
+        call(context, ctypes.byref(place))
+        return dict(json.loads((place.value or b"{}").decode("utf-8", "replace")))
+    finally:
+        context.set_progress(None)
+        context.library.amp_context_clear(context.pointer)
+
+
+def rewrite(model: Any, *, progress: Progress = None, **options: Unpack[RewriteOptions]) -> RewriteResult:
+    """Rewrites a model to mixed precision, in memory.
+
+    Args:
+        model: A path, bytes, an onnx.ModelProto or an onnx_ir.Model.
+        progress: Called with (step, done, total); returns False to cancel. True shows tqdm's bar.
+        **options: The flags of amp-rewrite, with _ for -: dtype="bfloat16", deny=["Softmax"],
+            calibration=[{"x": x0}, "sample.npz"], verify={"x": x0}, keep_io="none", policy=Policy("mixed_float16").
+
+    Returns:
+        The model in the same kind, and a report.
+
+    Raises:
+        OptionError, ModelError, RefusedError, LimitError, FileError, VerificationError.
+        TypeError: An option that there is none of.
+
+    Example:
+        >>> import amp_rewrite as amp
+        >>> model = amp.new_model("mlp", [8, 16, 4])
+        >>> result = amp.rewrite(model, dtype="float16")
+        >>> result.changed, type(result.model).__name__
+        (True, 'bytes')
+        >>> amp.rewrite(model, denny=["Softmax"])
+        Traceback (most recent call last):
+        TypeError: rewrite() got an unexpected keyword argument 'denny'; did you mean 'deny'?
+    """
+    result = _rewrite(model, progress, dict(options), "rewrite")
+    _warn(result, 3)
+    return result
+
+
+def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: str) -> RewriteResult:
+    _options.check_names("rewrite", options, function)
+    given = _models.Given(model)
+    with _samples.SampleFiles() as files:
+        words = _options.to_json("rewrite", _files_of(options, files), function)
+        if given.path is not None:
+            return _rewrite_path(given, words, options, progress)
+        rewritten = _library.Bytes()
+        data = given.data or b""
+        copied = b""
+
+        def call(context: _library.Context, place: Any) -> None:
+            nonlocal copied
+            context.call("amp_rewrite", _library.as_bytes(data), words, ctypes.byref(rewritten), place)
+            copied = ctypes.string_at(rewritten.data, rewritten.size) if rewritten.size else b""
+
+        summary = _run(words, progress, call)
+        return RewriteResult(copied, given, summary)
+
+
+def _rewrite_path(given: _models.Given, words: bytes, options: dict[str, Any], progress: Progress) -> RewriteResult:
+    """By way of a temporary file, so that weights in external data are found."""
+    for name in ("in_place", "external_data"):
+        if options.get(name):
+            raise _errors.OptionError(f"{name} is about files: use rewrite_file")
+    held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
+    with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
+        target = pathlib.Path(folder) / "model.onnx"
+
+        def call(context: _library.Context, place: Any) -> None:
+            context.call("amp_rewrite_file", _library.path_bytes(given.path), _library.path_bytes(target), held, place)
+
+        summary = _run(held, progress, call)
+        data = target.read_bytes() if target.exists() else b""
+    return RewriteResult(data, given, summary)
+
+
+def rewrite_file(
+    source: PathLike,
+    destination: Optional[PathLike] = None,
+    *,
+    progress: Progress = None,
+    **options: Unpack[RewriteOptions],
+) -> RewriteSummary:
+    """Rewrites a file, of any size: weights in external data are streamed.
+
+    Args:
+        source: The model.
+        destination: Where the result goes; not needed with dry_run=True or in_place=True.
+        progress, **options: As for rewrite.
+
+    Raises:
+        As rewrite. On failure the source and any earlier destination are as they were.
+    """
+    words = dict(options)
+    _options.check_names("rewrite", words, "rewrite_file")
+    source_bytes = _library.path_bytes(source, "source")
+    target = None if destination is None else _library.path_bytes(destination, "destination")
+    with _samples.SampleFiles() as files:
+        text = _options.to_json("rewrite", _files_of(words, files), "rewrite_file")
+
+        def call(context: _library.Context, place: Any) -> None:
+            context.call("amp_rewrite_file", source_bytes, target, text, place)
+
+        summary = RewriteSummary(_run(text, progress, call))
+    _warn(summary, 3)
+    return summary
+
+
+def training_step(model: Any, *, progress: Progress = None, **options: Unpack[RewriteOptions]) -> RewriteResult:
+    """Makes the graph of one training step of a forward model: loss, gradients, optimizer, loss scale.
+
+    Args:
+        model: As for rewrite.
+        progress, **options: As for rewrite; of training: loss="mse", optimizer="adam", learning_rate=0.001,
+            loss_scale="dynamic", trainable=["head/*"], freeze=[...], labels="y:onehot", accumulate=4, ...
+
+    Returns:
+        The step, for Trainer.
+
+    Example:
+        >>> import amp_rewrite as amp
+        >>> step = amp.training_step(amp.new_model("mlp", [8, 16, 4]), optimizer="adam", dtype="bfloat16")
+        >>> amp.Trainer(step).state_names()[:2]
+        ['dense_1_weight', 'dense_1_bias']
+    """
+    result = _rewrite(model, progress, {"train": True, **options}, "training_step")
+    result._has_own_forward = options.get("head") is None and not options.get("dims")
+    _warn(result, 3)
+    return result
+
+
+def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptions]) -> dict[str, Any]:
+    """Runs the float32 model on samples, and returns what its values were, as --ranges writes it.
+
+    Args:
+        model: A path.
+        samples: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
+
+    Returns:
+        The content of ranges.json: write it to a file, and give that as ranges=.
+    """
+    with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
+        ranges = pathlib.Path(folder) / "ranges.json"
+        words: Any = {"verify": "off", **options, "calibration": samples, "ranges": str(ranges), "dry_run": True}
+        rewrite_file(model, **words)
+        return dict(json.loads(ranges.read_text()))
+
+
+def print_lists(**options: Unpack[RewriteOptions]) -> str:
+    """The operator lists in force for these options, as a list file, ready to be edited and given as lists=."""
+    return _library.context().text("amp_print_lists", _options.to_json("rewrite", options, "print_lists"))
+
+
+def list_profiles() -> str:
+    """The profiles, a line each."""
+    return _library.context().text("amp_list_profiles")
+
+
+def new_model(kind: str, layers: Any = None, *, seed: int = 0, task: Optional[str] = None) -> bytes:
+    """A fresh forward model with seeded Glorot-uniform weights, as `amp-train new` makes it.
+
+    Args:
+        kind: "mlp" or "cnn" (for MNIST: x float32[batch, 1, 28, 28]).
+        layers: Of an mlp: sizes of inputs, hidden layers and outputs, as [784, 64, 10] or "784-64-10".
+        seed: Of the weights.
+        task: "classification", with a Softmax at the end, or "regression".
+    """
+    words = json.dumps({"seed": seed, "task": task}).encode()
+    sizes = layers if layers is None or isinstance(layers, str) else "-".join(str(int(size)) for size in layers)
+    place = _library.Bytes()
+    context = _library.context()
+    try:
+        context.call(
+            "amp_new_model", kind.encode(), None if sizes is None else sizes.encode(), words, ctypes.byref(place)
+        )
+        return ctypes.string_at(place.data, place.size)
+    finally:
+        context.library.amp_context_clear(context.pointer)
