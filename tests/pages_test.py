@@ -18,7 +18,7 @@ PAGES = {
     "lists/README.md": 100,
     "passes/README.md": 200,
     "runtime/README.md": 200,
-    "tests/README.md": 150,
+    "tests/README.md": 170,
     "tests/bench/README.md": 200,
     "tools/README.md": 200,
     "tools/python/README.md": 150,

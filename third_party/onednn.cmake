@@ -18,5 +18,7 @@ set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_SONAME libdnnl.so.3
   INTERFACE_INCLUDE_DIRECTORIES "${onednn_headers}/onednn_devel_cpu_gomp-2023.2.0.data/data/include")
 set(AMP_ONEDNN_FILES "${onednn_library}/onednn_cpu_gomp-2023.2.0.data/data/lib/libdnnl.so.3")
+set_property(GLOBAL APPEND PROPERTY AMP_LICENCE_FOLDERS
+  "${onednn_library}/onednn_cpu_gomp-2023.2.0.data/data/share/doc/onednn")
 set(AMP_ONEDNN_VERSION 3.2.0)
 message(STATUS "oneDNN 3.2.0: pinned wheel")

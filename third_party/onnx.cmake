@@ -4,6 +4,8 @@ set(onnx_version 1.23.2)
 set(onnx_sha 008cb0467b2bbee41448acc7da8b6f4e704624cb0d327a2d5adafc7ce19bc5b8)
 amp_fetch(onnx_source onnx-${onnx_version}.tar.gz onnx ${onnx_version} ${onnx_sha})
 
+set_property(GLOBAL PROPERTY AMP_ONNX_LICENCE "${onnx_source}/onnx-${onnx_version}/LICENSE")
+
 set(onnx_flags "-O2 -g0 -DNDEBUG -fvisibility-inlines-hidden")
 set(onnx_recipe 1)
 string(CONCAT onnx_inputs "${onnx_sha}|${CMAKE_CXX_COMPILER_ID}|${CMAKE_CXX_COMPILER_VERSION}|${Protobuf_VERSION}|"

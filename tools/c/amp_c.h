@@ -101,6 +101,9 @@ typedef struct AmpOutput {
 /* ---- the library, contexts */
 AMP_API int amp_abi(void); /* AMP_ABI of the library that was loaded */
 AMP_API const char* amp_version(void);
+/* The value of GOMP_SPINCOUNT with which threads of libgomp that wait sleep soon, as they do in the programs: "4000", or
+ * "100" while the machine is busy. A host may set it before it loads a libgomp of its own. */
+AMP_API const char* amp_spin_count(void);
 AMP_API AmpContext* amp_context_new(void); /* NULL: no memory left */
 AMP_API void amp_context_free(AmpContext* context);
 AMP_API void amp_context_clear(AmpContext* context);      /* frees what its functions gave */

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "tools/library/version.h"
+#include "tools/program/bound_spinning.h"
 
 namespace {
 
@@ -62,6 +63,7 @@ extern "C" {
 
 int amp_abi(void) { return AMP_ABI; }
 const char* amp_version(void) { return amp::kVersion; }
+const char* amp_spin_count(void) { return amp::SpinCount(); }
 AmpContext* amp_context_new(void) {
   try {
     (void)amp::OutOfMemory();  // from now on there is one

@@ -28,11 +28,14 @@ const char* SpinsFor(absl::string_view load, int processors) {
   return is_known && running - 1 >= processors ? kSpinsOnBusyMachine : kSpins;
 }
 
-void BoundSpinning() {
-  if (std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+const char* SpinCount() {
   std::string load;
   std::getline(std::ifstream("/proc/loadavg"), load);
-  ::setenv("GOMP_SPINCOUNT", SpinsFor(load, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN))), 0);
+  return SpinsFor(load, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+void BoundSpinning() {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) ::setenv("GOMP_SPINCOUNT", SpinCount(), 0);
 }
 
 }  // namespace amp

@@ -13,6 +13,9 @@ namespace amp {
 // that holds. REQUIRES: the only thread; the shared object with the threads has not been opened yet.
 void BoundSpinning();
 
+// The number of looks that BoundSpinning sets, as the machine is now.
+const char* SpinCount();
+
 // How often a waiting thread looks, by what /proc/loadavg says: "0.52 0.40 0.31 3/245 1234", in which 3 threads, this
 // one among them, have something to do.
 const char* SpinsFor(absl::string_view load, int processors);

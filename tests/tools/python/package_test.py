@@ -538,10 +538,11 @@ class Running(unittest.TestCase):
             sent.append(time.perf_counter())
             os.kill(os.getpid(), signal.SIGINT)
 
-        threading.Thread(target=interrupt).start()
-        with self.assertRaises(KeyboardInterrupt):
-            session.run(None, feeds)
-        self.assertLess(time.perf_counter() - sent[0], 2)
+        for _ in range(2):  # the second is like the first, although assertRaises clears the frames of what was raised
+            threading.Thread(target=interrupt).start()
+            with self.assertRaises(KeyboardInterrupt):
+                session.run(None, feeds)
+            self.assertLess(time.perf_counter() - sent[-1], 2)
         self.assertEqual(len(session.run(None, {**feeds, "n": np.array(3)})), 1)
 
 

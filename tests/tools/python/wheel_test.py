@@ -81,7 +81,14 @@ def check_files(wheel):
         symbols = run("nm", "-D", "--defined-only", library, capture_output=True, text=True).stdout.splitlines()
         strange = [line for line in symbols if not line.split()[-1].startswith("amp_")]
         assert symbols and not strange, strange
-        for name in ("LICENSE", "NOTICES", "py.typed", "include/amp_c.h", "lib/libdnnl.so.3"):
+        for name in (
+            "LICENSE",
+            "NOTICES",
+            "py.typed",
+            "include/amp_c.h",
+            "lib/libdnnl.so.3",
+            "licenses/onednn/LICENSE",
+        ):
             assert (pathlib.Path(folder) / "amp_rewrite" / name).exists(), name
     print(f"{wheel.name}: {size / 1e6:.1f} MB; exports {len(symbols)} functions, all of them amp_...")
 

@@ -236,14 +236,6 @@ _addressof = ctypes.addressof
 _byte_of: Any = ctypes.c_char.from_buffer
 
 
-def _address_of_array(array: np.ndarray[Any, Any]) -> int:
-    """Where the elements are. NumPy's own answer takes three times as long."""
-    try:
-        return _addressof(_byte_of(array))
-    except (TypeError, ValueError):  # not to be written to, or empty
-        return int(array.__array_interface__["data"][0])
-
-
 def _address_of(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
@@ -355,6 +347,7 @@ class RunPlan:
     _in_address: int
     _out_address: int
     _num_outputs: int
+    _context: _library.Context
     _empty: Any
     _array: Any
 
@@ -399,6 +392,7 @@ class RunPlan:
         plan._in_address = ctypes.addressof(plan._in)
         plan._out_address = ctypes.addressof(plan._out)
         plan._num_outputs = len(arrays)
+        plan._context = _library.context()  # of this thread, whose plan it is
         plan._empty = np.empty
         plan._array = np.ndarray
         return plan
@@ -411,13 +405,16 @@ class RunPlan:
         """Runs on feeds that are like those of the plan; None for others, and where the run fails."""
         if type(feeds) is not dict or len(feeds) != self.count:
             return None
-        address_of = _address_of_array
         array, pack, buffer = self._array, ADDRESS.pack_into, self._in
+        address_of, byte_of = _addressof, _byte_of
         for name, dtype, shape, at in self.inputs:
             x: Any = feeds.get(name)
             if type(x) is not array or x.dtype is not dtype or x.shape != shape or not x.flags.c_contiguous:
                 return None
-            pack(buffer, at, address_of(x))
+            try:  # NumPy's own answer takes three times as long
+                pack(buffer, at, address_of(byte_of(x)))
+            except (TypeError, ValueError):  # not to be written to, or empty
+                pack(buffer, at, x.__array_interface__["data"][0])
         empty, buffer, place = self._empty, self._out, PLACE.pack_into
         found: list[Any] = []
         for place_shape, dtype, at in self.outputs:
@@ -426,12 +423,11 @@ class RunPlan:
                 found.append(None)
                 continue
             y = empty(place_shape, dtype)
-            place(buffer, at, 0, address_of(y))
+            place(buffer, at, 0, address_of(byte_of(y)))
             found.append(y)
-        context = _library.context()
-        code = call(context.pointer, session, self._in_address, self.count, self._out_address, self._num_outputs)
+        code = call(self._context.pointer, session, self._in_address, self.count, self._out_address, self._num_outputs)
         if code:
-            context.check(code)
+            self._context.check(code)
         for i, (place_shape, _, at) in enumerate(self.outputs):
             if buffer[at + KIND_AT] != PLACED:
                 _, value, data, dims, _, number, rank, kind, _ = OUTPUT.unpack_from(buffer, at - 8)

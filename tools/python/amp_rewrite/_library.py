@@ -99,6 +99,7 @@ _CODES: dict[str, list[Any]] = {
 _OTHERS: dict[str, tuple[Any, list[Any]]] = {
     "amp_abi": (c_int, []),
     "amp_version": (c_char_p, []),
+    "amp_spin_count": (c_char_p, []),
     "amp_context_new": (c_void_p, []),
     "amp_context_free": (None, [c_void_p]),
     "amp_context_clear": (None, [c_void_p]),
@@ -122,6 +123,18 @@ def library_path() -> pathlib.Path:
     return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).resolve().parent / "lib" / "libamp_c.so"
 
 
+def _load_openmp(library: ctypes.CDLL) -> None:
+    """Loads the wheel's own libgomp so that threads that wait sleep soon: it reads the environment when it is loaded."""
+    own = sorted(pathlib.Path(__file__).resolve().parent.with_name("amp_rewrite.libs").glob("libgomp*"))
+    if not own or "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
+        return
+    os.environ["GOMP_SPINCOUNT"] = library.amp_spin_count().decode()
+    try:
+        ctypes.CDLL(str(own[0]))
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 def _load() -> ctypes.CDLL:
     path = library_path()
     library = ctypes.CDLL(str(path))
@@ -136,6 +149,7 @@ def _load() -> ctypes.CDLL:
     found = library.amp_abi()
     if found != ABI:
         raise ImportError(f"{path}: expected version {ABI} of the C interface, found {found}")
+    _load_openmp(library)
     return library
 
 
@@ -197,6 +211,11 @@ class Context:
         next(generator)
         return generator.send
 
+    def _keep(self, exception: BaseException) -> None:
+        """Keeps an exception for check(), without the generator's frame: who clears the frames would end it."""
+        traceback = exception.__traceback__
+        self.raised = exception.with_traceback(traceback.tb_next if traceback is not None else None)
+
     def _watch_signals(self) -> Generator[int, Any, None]:
         """Running Python lets a signal's handler run, on the main thread: Ctrl-C arrives here."""
         answer = 0
@@ -206,8 +225,8 @@ class Context:
                 answer = 0
             except GeneratorExit:
                 return
-            except BaseException as exception:  # it goes on in check()
-                self.raised = exception
+            except BaseException as exception:
+                self._keep(exception)
                 answer = 1
 
     def _tell_progress(self, call: Callable[[str, int, int], Any]) -> Generator[int, Any, None]:
@@ -218,8 +237,8 @@ class Context:
                 answer = 1 if call(at.step.decode(), at.done, at.total) is False else 0
             except GeneratorExit:
                 return
-            except BaseException as exception:  # it goes on in check()
-                self.raised = exception
+            except BaseException as exception:
+                self._keep(exception)
                 answer = 1
 
     def set_progress(self, call: Optional[Callable[[str, int, int], Any]]) -> None:
