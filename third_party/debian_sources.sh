@@ -22,8 +22,10 @@ get() {
 }
 get update
 cd "$state/download"
-get source --download-only "$@"
 for package in "$@"; do
+  # The version that is installed; another one where it is not there any more.
+  version=$(dpkg-query -W -f '${source:Package} ${source:Version}\n' | sed -n "s/^$package //p" | head -n 1)
+  get source --download-only "$package${version:+=$version}" || get source --download-only "$package"
   rm -rf "${folder:?}/$package"
   dpkg-source -x "$state/download/$package"_*.dsc "$folder/$package"
 done

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/onednn/dnnl.h"
+#include "runtime/onednn/held_signals.h"
 #include "runtime/onednn/interface.h"
 #include "runtime/onednn/shared_work.h"
 #include "runtime/onednn/team.h"
@@ -170,7 +171,8 @@ class OneDnnPrimitive : public Primitive {
         scratch_(pd.scratchpad_desc()),
         packs_(b_ != plain_b_),
         implementation_(pd.impl_info_str()),
-        can_run_alone_(KeepsBitsAlone(implementation_)) {
+        can_run_alone_(KeepsBitsAlone(implementation_)),
+        keeps_values_below_stack_(KeepsValuesBelowStack(implementation_)) {
     if (packs_) packing_ = PackingName(plain_b_, b_);
     for (size_t i = 0; i < post_ops.size(); ++i) {
       if (HasOperand(post_ops[i])) {
@@ -270,6 +272,7 @@ class OneDnnPrimitive : public Primitive {
     for (const void* operand : arguments.post_operands) done = done && point_to(operand);
     if (!bias_.is_zero()) done = done && point_to(arguments.bias);
     if (!a_zero_.is_zero()) done = done && point_to(arguments.a_zero);
+    const HeldSignals held(keeps_values_below_stack_);
     return done &&
            Succeeded(dnnl_primitive_execute(primitive_.get(), Stream().get(),
                                             static_cast<int>(memories.arguments.size()), memories.arguments.data()));
@@ -280,7 +283,7 @@ class OneDnnPrimitive : public Primitive {
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by index among the post-ops
   bool packs_, has_one_thread_ = false;
   std::string packing_, implementation_;
-  bool can_run_alone_;
+  bool can_run_alone_, keeps_values_below_stack_;
   mutable WorkTimes times_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at present
@@ -442,6 +445,7 @@ class WeightsGradient : public Primitive {
   bool Run(const Arguments& arguments) const override {
     try {
       void* const packed = static_cast<char*>(arguments.scratch) + OffsetOfPacked();
+      const HeldSignals held(KeepsValuesBelowStack(implementation_));
       dnnl::memory w = MemoryAt(w_, to_plain_ ? packed : arguments.y);
       primitive_.execute(Stream(), {{DNNL_ARG_SRC, MemoryAt(x_, arguments.a)},
                                     {DNNL_ARG_DIFF_DST, MemoryAt(y_, arguments.b)},

@@ -4,9 +4,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "runtime/kernel/float_mode.h"
+#include "runtime/onednn/held_signals.h"
 #include "runtime/onednn/shared_work.h"
 
 namespace amp::onednn {
@@ -59,10 +61,20 @@ struct Threads {
   int asked_for = 1, had = 1;
 };
 
+// A process that was forked has the thread alone that forked it, and OpenMP waits for the others for ever.
+std::atomic<bool> is_forked = false;
+
+void WatchForks() {
+  static const bool watches = [] { return pthread_atfork(nullptr, nullptr, [] { is_forked = true; }) == 0; }();
+  (void)watches;
+}
+
 }  // namespace
 
 void SetTeamSize(int count) {
   thread_local Threads of_thread;
+  if (is_forked) count = 1;
+  if (count > 1) WatchForks();
   if (count > of_thread.asked_for) of_thread = {count, FindThreads(count)};
   omp_set_num_threads(std::min(count, of_thread.had));
 }
@@ -72,7 +84,10 @@ size_t TeamSize() { return static_cast<size_t>(omp_get_max_threads()); }
 void ShareFloatModeWithTeam() {
   const FloatMode mode;
 #pragma omp parallel
-  mode.Set();
+  {
+    if (omp_get_thread_num() != 0) HoldSignalsOfWorker();
+    mode.Set();
+  }
 }
 
 void RunOnTeam(size_t count, size_t elements, absl::FunctionRef<void(size_t)> work) {
@@ -84,6 +99,7 @@ void RunOnTeam(size_t count, size_t elements, absl::FunctionRef<void(size_t)> wo
   const FloatMode mode;
 #pragma omp parallel num_threads(static_cast <int>(count))
   {
+    if (omp_get_thread_num() != 0) HoldSignalsOfWorker();
 #pragma omp for schedule(static, 1) nowait
     for (size_t i = 0; i < count; ++i) {
       const FloatModeScope as_caller(mode);

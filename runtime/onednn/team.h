@@ -8,7 +8,8 @@
 
 namespace amp::onednn {
 
-// Uses `count` threads, or as many as the system has if these are fewer.
+// Uses `count` threads, or as many as the system has if these are fewer; one where the process was forked after it had
+// used several.
 void SetTeamSize(int count);
 size_t TeamSize();
 // From now on, the team's threads compute in the calling thread's float mode (runtime/kernel/float_mode.h).

@@ -15,12 +15,15 @@
  *
  * Options are JSON objects: {"deny": ["Softmax"], "keep_io": "none", "train": true}. The names are those of the flags
  * of the programs, with _ for -; amp_options_schema lists them. A list stands for a flag that is repeated, an object for
- * one of the form NAME=VALUE, true for a flag without a value, false for one that is not there ("finite_check": false is
- * --no-finite-check), null for the default. "loss_scale_function" is a serialized FunctionProto in base 64. NULL stands for {}. Texts are UTF-8. Reports are JSON of the fields that
- * passes/README.md lists.
+ * one of the form NAME=VALUE, true for a flag without a value, null for the default. false stands for a flag that is not
+ * there; "finite_check": false is --no-finite-check, "verify": false is --verify=off, "scale_weights": false is
+ * --scale-weights=never. "loss_scale_function" is a serialized FunctionProto in base 64. NULL stands for {}. Texts are
+ * UTF-8. Reports are JSON of the fields that passes/README.md lists.
  *
- * Names begin with amp_, Amp or AMP_. Functions, and members at the end of structs that have a size, may be added;
- * AMP_ABI changes where anything else does. */
+ * Names begin with amp_, Amp or AMP_. Functions may be added; AMP_ABI changes where anything else does.
+ *
+ * The library of a build shares the system's protobuf, which refuses a second copy of ONNX's messages in one process. A
+ * host that has these itself takes the library of the wheel (tools/python), which has all that it needs inside, hidden. */
 #ifndef AMP_TOOLS_C_AMP_C_H_
 #define AMP_TOOLS_C_AMP_C_H_
 
@@ -121,6 +124,9 @@ AMP_API void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress
 /* `call` is asked on the caller's thread, at most about 50 times a second, between steps of a rewrite and between nodes
  * of a run. It returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes. NULL: none. */
 AMP_API void amp_set_cancel(AmpContext* context, int (*call)(void* user), void* user);
+/* For hosts that are about to end: calls in other threads end with AMP_CANCELLED, as do later ones, no callback is called
+ * any more, and this waits for them, but not for ever. */
+AMP_API void amp_end(void);
 /* `of`: "rewrite" or "session". A list of objects: name, flag, group, help, type (of the value, as --help shows it),
  * form ("switch", "value", "optional value"), repeats, number ("", "integer", "real"). */
 AMP_API AmpCode amp_options_schema(AmpContext* context, const char* of, const char** json);
@@ -149,7 +155,8 @@ AMP_API AmpCode amp_new_model(AmpContext* context, const char* kind, const char*
 /* ---- values */
 /* Copies the elements. */
 AMP_API AmpCode amp_value_of_tensor(AmpContext* context, const AmpTensor* tensor, AmpValue** value);
-/* Of `size` elements, which stay the caller's. A map has keys, a tensor of integers or strings, and values. */
+/* Of `size` elements, which stay the caller's; nested at most 64 deep. A map has keys, a tensor of integers or strings,
+ * and values. */
 AMP_API AmpCode amp_value_of_sequence(AmpContext* context, const AmpValue* const* elements, size_t size,
                                       AmpValue** value);
 AMP_API AmpCode amp_value_of_map(AmpContext* context, const AmpValue* keys, const AmpValue* values, AmpValue** value);
@@ -199,11 +206,14 @@ AMP_API void amp_trainer_set_learning_rate(AmpTrainer* trainer, float rate);
 AMP_API AmpCode amp_trainer_describe(AmpContext* context, const AmpTrainer* trainer, const char** json);
 AMP_API AmpCode amp_trainer_state(AmpContext* context, const AmpTrainer* trainer, const char* name, AmpOutput* state);
 AMP_API AmpCode amp_trainer_set_state(AmpContext* context, AmpTrainer* trainer, const AmpInput* state);
-/* `forward` may be NULL: the step graph's part up to the logits. `force`: replaces files of another kind, too. */
+/* AMP_FORCE replaces files of another kind, too. AMP_ALLOW_NAN writes states that have NaN or infinities, which is
+ * AMP_REFUSED otherwise. */
+typedef enum AmpSaving { AMP_FORCE = 1, AMP_ALLOW_NAN = 2 } AmpSaving;
+/* `forward` may be NULL: the step graph's part up to the logits. `flags`: of AmpSaving. */
 AMP_API AmpCode amp_trainer_save_weights(AmpContext* context, const AmpTrainer* trainer, const char* path,
-                                         const char* forward, int force);
+                                         const char* forward, int flags);
 AMP_API AmpCode amp_trainer_save_checkpoint(AmpContext* context, const AmpTrainer* trainer, const char* path,
-                                            const char* note, int force);
+                                            const char* note, int flags);
 AMP_API AmpCode amp_trainer_load_checkpoint(AmpContext* context, AmpTrainer* trainer, const char* path,
                                             const char** note);
 AMP_API AmpCode amp_trainer_forward(AmpContext* context, const AmpTrainer* trainer, const char* forward,

@@ -2,12 +2,19 @@
 
 #include <time.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "tools/library/version.h"
 #include "tools/program/bound_spinning.h"
 
 namespace {
 
 constexpr int64_t kBetweenQuestionsMs = 20;
+
+std::atomic<bool> are_over = false;  // calls and callbacks
+std::atomic<int> num_calls = 0;      // that run
 
 }  // namespace
 
@@ -27,6 +34,7 @@ AmpCode AmpContext::Fail(const absl::Status& status) noexcept {
 
 absl::Status AmpContext::TellProgress(const std::string& step, int64_t done, int64_t total) {
   const AmpProgress progress = {progress_.user, step.c_str(), done, total};
+  if (are_over) return absl::CancelledError("the process ends");
   if (progress_.call == nullptr || progress_.call(&progress) == 0) return absl::OkStatus();
   return absl::CancelledError("cancelled by the progress callback");
 }
@@ -40,6 +48,7 @@ int64_t AmpContext::NowMs() {
 }
 
 absl::Status AmpContext::MayGoOn() {
+  if (are_over) return absl::CancelledError("the process ends");
   if (cancel_.call == nullptr) return absl::OkStatus();
   const int64_t now = NowMs();
   if (now - last_asked_ms_ < kBetweenQuestionsMs) return absl::OkStatus();
@@ -48,6 +57,10 @@ absl::Status AmpContext::MayGoOn() {
 }
 
 namespace amp {
+
+CallScope::CallScope() noexcept { ++num_calls; }
+CallScope::~CallScope() { --num_calls; }
+bool CallScope::is_over() const { return are_over; }
 
 absl::Status Expect(const char* name, const void* pointer) {
   return pointer != nullptr ? absl::OkStatus() : UsageError("expected ", name, ", found a null pointer");
@@ -81,6 +94,12 @@ const char* amp_error(const AmpContext* context) {
 }
 void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress*), void* user) {
   if (context != nullptr) context->set_progress(call, user);
+}
+void amp_end(void) {
+  constexpr int kMostTries = 500;
+  constexpr std::chrono::milliseconds kBetweenTries{10};
+  are_over = true;
+  for (int i = 0; i < kMostTries && num_calls > 0; ++i) std::this_thread::sleep_for(kBetweenTries);
 }
 void amp_set_cancel(AmpContext* context, int (*call)(void*), void* user) {
   if (context != nullptr) context->set_cancel(call, user);

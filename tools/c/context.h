@@ -53,10 +53,22 @@ struct AmpContext {
 
 namespace amp {
 
+// A call of the interface, while it lasts.
+class CallScope {
+ public:
+  CallScope() noexcept;
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
+  bool is_over() const;  // amp_end was called
+};
+
 // Runs `work`, which returns a Status, and keeps its error in the context.
 template <typename Work>
 AmpCode Call(AmpContext* context, Work work) noexcept {
   if (context == nullptr) return AMP_OPTION;
+  const CallScope scope;
+  if (scope.is_over()) return context->Fail(absl::CancelledError("the process ends"));
   try {
     const absl::Status status = work();
     return status.ok() ? AMP_OK : context->Fail(AsHostsGetIt("", status));

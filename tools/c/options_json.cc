@@ -32,6 +32,12 @@ const std::set<std::string>& FlagsOfProgramsAlone() {
   return flags;
 }
 
+// Options that do something by default, and the values that switch them off: false stands for these.
+const std::map<std::string, std::string>& SwitchedOff() {
+  static const std::map<std::string, std::string> values = {{"scale_weights", "never"}, {"verify", "off"}};
+  return values;
+}
+
 absl::StatusOr<Json> ParseObject(const char* text) {
   if (text == nullptr) return Json::object();
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -60,10 +66,8 @@ const CLI::Option* FindOption(const CLI::App& app, const std::string& flag) {
 
 bool Repeats(const CLI::Option& option) { return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll; }
 
-// "[=FILE]", or --verify=FILE in the help of a switch.
 bool HasOptionalValue(const CLI::Option& option) {
-  return absl::StartsWith(option.get_type_name(), "[=") ||
-         (option.get_expected_max() == 0 && absl::StartsWith(option.get_description(), LongFlag(option) + "="));
+  return absl::StartsWith(option.get_type_name(), "[=") || absl::c_linear_search(kFlagsWithEquals, LongFlag(option));
 }
 bool IsSwitch(const CLI::Option& option) { return option.get_expected_max() == 0 && !HasOptionalValue(option); }
 
@@ -111,6 +115,10 @@ class ArgumentMaker {
       return absl::OkStatus();
     }
     if (option == nullptr) return UnknownOption(app_, name);
+    if (const auto off = SwitchedOff().find(name); value == false && off != SwitchedOff().end()) {
+      arguments_.push_back(absl::StrCat(flag, "=", off->second));
+      return absl::OkStatus();
+    }
     if (value.is_boolean() && (option->get_expected_max() == 0 || HasOptionalValue(*option))) {
       if (value.get<bool>()) arguments_.push_back(flag);
       return absl::OkStatus();
@@ -232,12 +240,20 @@ absl::StatusOr<RewriteOptions> RewriteOptionsOfJson(const char* json) {
     AMP_ASSIGN_OR_RETURN(loss_scale_function, FunctionOf(*found));
     words.erase(found);
   }
+  std::vector<std::string> kept_names;  // a list of names: the flag cannot tell commas in them from those between
+  if (const auto found = words.find("keep_io"); found != words.end() && found->is_array()) {
+    for (const Json& name : *found) {
+      AMP_ASSIGN_OR_RETURN(kept_names.emplace_back(), ValueText("keep_io", name));
+    }
+    *found = "none";
+  }
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> arguments, ArgumentsOf(app, words));
   arguments.emplace_back("model.onnx");  // the files are arguments of the functions
   AMP_ASSIGN_OR_RETURN(const ParsedArguments parsed, ParseArguments(arguments));
   if (parsed.arguments.report == "-") return UsageError("--report: expected a path, found '-'");
   RewriteOptions options = parsed.arguments.options;
   options.report = options.explain = true;
+  options.keep_io_names = kept_names.empty() ? options.keep_io_names : kept_names;
   options.train.loss_scale_function = std::move(loss_scale_function);
   return options;
 }

@@ -114,7 +114,7 @@ AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* out
 
 AmpCode amp_save_model(AmpContext* context, AmpBytes model, const char* path, const char* input, int force) {
   return amp::Call(context, [&]() -> absl::Status {
-    AMP_RETURN_IF_ERROR(amp::ExpectBytes("a model", model));
+    AMP_RETURN_IF_ERROR(amp::Expect("a model", model.size == 0 ? nullptr : model.data));
     AMP_RETURN_IF_ERROR(amp::Expect("a path", path));
     amp::FileUses uses{.force = force != 0};
     if (input != nullptr) uses.reads.push_back({"the model", input});
@@ -173,6 +173,9 @@ AmpCode amp_new_model(AmpContext* context, const char* kind, const char* layers,
     AMP_RETURN_IF_ERROR(amp::Expect("a kind of model", kind));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the model", model));
     AMP_ASSIGN_OR_RETURN(const amp::NewModelChoices choices, amp::NewModelChoicesOfJson(options));
+    if (*kind == '-' || (layers != nullptr && *layers == '-')) {
+      return amp::UsageError("expected a kind of model and its layers, found a flag");
+    }
     std::vector<std::string> words = {kind};
     if (layers != nullptr) words.emplace_back(layers);
     if (!choices.task.empty()) words.push_back("--task=" + choices.task);

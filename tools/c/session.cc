@@ -74,12 +74,9 @@ absl::Status Run(AmpContext& context, const Session& session, const AmpInput* in
   for (size_t i = 0; i < num_outputs; ++i) {
     AMP_ASSIGN_OR_RETURN(wanted.emplace_back(), OutputOf(session, outputs[i], i));
   }
-  AMP_ASSIGN_OR_RETURN(const NamedDatums given, InputsOf(inputs, num_inputs));
-  context.BeginToAsk();
-  const NodeGate gate = [&](const Node&, absl::Span<const Datum* const>) { return context.MayGoOn(); };
-  RunOptions options;
-  if (context.AsksWhetherToGoOn()) options.may_go_on = &gate;
-  AMP_ASSIGN_OR_RETURN(std::vector<Datum> found, session.Run(given, options));
+  AMP_ASSIGN_OR_RETURN(const NamedDatums given, InputsOf(inputs, num_inputs, Elements::kLend));
+  const CancelGate gate(context);
+  AMP_ASSIGN_OR_RETURN(std::vector<Datum> found, session.Run(given, {.may_go_on = gate.get()}));
   absl::InlinedVector<Datum, 4> datums;
   for (size_t i = 0; i < num_outputs; ++i) {
     const bool is_last_use =
@@ -100,9 +97,10 @@ absl::StatusOr<AmpSession*> NewSession(const char* json, const std::string& path
 
 // Returns what `amp-run --compare --json` prints, and what differs by too much.
 absl::StatusOr<std::string> ComparisonJson(const Session& session, const Session& other, const NamedDatums& inputs,
-                                           const char* options) {
+                                           const char* options, const NodeGate* may_go_on) {
   AMP_ASSIGN_OR_RETURN(const std::optional<double> tolerance, ToleranceOfJson(options));
-  AMP_ASSIGN_OR_RETURN(const RunComparison comparison, CompareRuns(session, other, "other", inputs, tolerance));
+  AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
+                       CompareRuns(session, other, "other", inputs, tolerance, may_go_on));
   Json json = Json::parse(comparison.Json("model", "other"));
   json["difference"] = TextOfBytes(std::string(comparison.verdict.message()));
   return json.dump();
@@ -126,6 +124,12 @@ OpenedDevice::~OpenedDevice() {
   if (tuning_ == nullptr) return;
   UseChoices(*device_, nullptr);
   tuning_->Save().IgnoreError();  // without the file the next session times again
+}
+
+CancelGate::CancelGate(AmpContext& context) {
+  if (!context.AsksWhetherToGoOn()) return;
+  context.BeginToAsk();
+  gate_ = [&context](const Node&, absl::Span<const Datum* const>) { return context.MayGoOn(); };
 }
 
 Json DescribeValues(const Session& session, const std::vector<ValueId>& values,
@@ -203,7 +207,8 @@ AmpCode amp_session_random_inputs(AmpContext* context, const AmpSession* session
     if (num_outputs > 0) AMP_RETURN_IF_ERROR(amp::Expect("places for the inputs", outputs));
     AMP_ASSIGN_OR_RETURN(const amp::RandomInputChoices choices, amp::RandomInputChoicesOfJson(options));
     const amp::RandomInputOptions making = {.seed = choices.seed, .dims = choices.dims};
-    absl::StatusOr<amp::MadeUpInputs> made = amp::MakeFittingInputs(of, making);
+    const amp::CancelGate gate(*context);
+    absl::StatusOr<amp::MadeUpInputs> made = amp::MakeFittingInputs(of, making, {.may_go_on = gate.get()});
     if (!made.ok()) return amp::ExplainMadeUp(made.status(), of, making, "inputs of your own");
     std::vector<amp::Datum> datums;
     for (size_t i = 0; i < num_outputs; ++i) {
@@ -219,8 +224,10 @@ AmpCode amp_compare(AmpContext* context, const AmpSession* model, const AmpSessi
     AMP_RETURN_IF_ERROR(amp::Expect("a session", model));
     AMP_RETURN_IF_ERROR(amp::Expect("another session", other));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the text", json));
-    AMP_ASSIGN_OR_RETURN(const amp::NamedDatums given, amp::InputsOf(inputs, num_inputs));
-    AMP_ASSIGN_OR_RETURN(std::string text, amp::ComparisonJson(*model->session, *other->session, given, options));
+    AMP_ASSIGN_OR_RETURN(const amp::NamedDatums given, amp::InputsOf(inputs, num_inputs, amp::Elements::kLend));
+    const amp::CancelGate gate(*context);
+    AMP_ASSIGN_OR_RETURN(std::string text,
+                         amp::ComparisonJson(*model->session, *other->session, given, options, gate.get()));
     *json = context->Give(std::move(text));
     return absl::OkStatus();
   });

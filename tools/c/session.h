@@ -10,6 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/session.h"
 #include "tools/c/amp_c.h"
+#include "tools/c/context.h"
 #include "tools/c/options_json.h"
 #include "tools/program/tuning_file.h"
 
@@ -30,6 +31,16 @@ class OpenedDevice {
 
   std::shared_ptr<Accelerator> device_;
   std::unique_ptr<TuningFile> tuning_;
+};
+
+// A question before each node of a run: whether the context's callback lets it go on.
+class CancelGate {
+ public:
+  explicit CancelGate(AmpContext& context);
+  const NodeGate* get() const { return gate_ ? &gate_ : nullptr; }  // null where there is no callback
+
+ private:
+  NodeGate gate_;
 };
 
 // [{"name", "kind", "dtype", "type", "shape"}] of those values for which `shows` holds.

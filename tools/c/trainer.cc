@@ -14,6 +14,7 @@
 #include "tools/c/options_json.h"
 #include "tools/c/session.h"
 #include "tools/c/values.h"
+#include "tools/train/finite_states.h"
 
 struct AmpTrainer {
   std::unique_ptr<amp::OpenedDevice> device;
@@ -35,7 +36,15 @@ absl::StatusOr<AmpTrainer*> NewTrainer(const char* json, const std::string& path
   return made.release();
 }
 
-Overwrite OverwriteOf(int force) { return force != 0 ? Overwrite::kAnyKind : Overwrite::kSameKind; }
+Overwrite OverwriteOf(int flags) { return (flags & AMP_FORCE) != 0 ? Overwrite::kAnyKind : Overwrite::kSameKind; }
+
+absl::Status CheckFinite(const Trainer& trainer, StatesOf states, int flags, const char* path) {
+  if ((flags & AMP_ALLOW_NAN) != 0) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(const std::string found, FirstNotFinite(trainer, states));
+  if (found.empty()) return absl::OkStatus();
+  return RefusedError("'", Escaped(path), "' would get numbers that are not finite: ", found,
+                      "; allow_nan writes them");
+}
 
 absl::Status SetOutput(Tensor tensor, AmpOutput& output) {
   Datum datum = tensor.dtype() == DType::kUndefined ? Datum() : Datum(std::move(tensor));
@@ -73,8 +82,10 @@ AmpCode amp_trainer_step(AmpContext* context, AmpTrainer* trainer, const AmpInpu
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a trainer", trainer));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the step", step));
-    AMP_ASSIGN_OR_RETURN(const amp::NamedDatums given, amp::InputsOf(inputs, num_inputs));
-    AMP_ASSIGN_OR_RETURN(amp::TrainStep done, trainer->trainer->Step(given));
+    // A state may be an input of this step, so that the elements are the trainer's own.
+    AMP_ASSIGN_OR_RETURN(const amp::NamedDatums given, amp::InputsOf(inputs, num_inputs, amp::Elements::kCopy));
+    const amp::CancelGate gate(*context);
+    AMP_ASSIGN_OR_RETURN(amp::TrainStep done, trainer->trainer->Step(given, gate.get()));
     step->loss = done.loss;
     step->loss_scale = done.loss_scale;
     step->finite = done.finite ? 1 : 0;
@@ -123,26 +134,33 @@ AmpCode amp_trainer_set_state(AmpContext* context, AmpTrainer* trainer, const Am
     AMP_RETURN_IF_ERROR(amp::Expect("a trainer", trainer));
     AMP_RETURN_IF_ERROR(amp::Expect("a state", state));
     AMP_RETURN_IF_ERROR(amp::Expect("the name of a state", state->name));
-    AMP_ASSIGN_OR_RETURN(amp::Tensor tensor, amp::TensorOf(state->tensor, amp::Elements::kCopy));
+    if (state->value != nullptr && state->value->datum.tensor() == nullptr) {
+      return amp::UsageError("expected a tensor, found ", state->value->datum.TypeText());
+    }
+    AMP_ASSIGN_OR_RETURN(
+        amp::Tensor tensor,
+        amp::TensorOf(state->value != nullptr ? amp::ViewOf(*state->value) : state->tensor, amp::Elements::kCopy));
     return trainer->trainer->SetState(state->name, std::move(tensor));
   });
 }
 
 AmpCode amp_trainer_save_weights(AmpContext* context, const AmpTrainer* trainer, const char* path, const char* forward,
-                                 int force) {
+                                 int flags) {
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a trainer", trainer));
     AMP_RETURN_IF_ERROR(amp::Expect("a path", path));
-    return trainer->trainer->SaveWeights(path, forward == nullptr ? "" : forward, amp::OverwriteOf(force));
+    AMP_RETURN_IF_ERROR(amp::CheckFinite(*trainer->trainer, amp::StatesOf::kModel, flags, path));
+    return trainer->trainer->SaveWeights(path, forward == nullptr ? "" : forward, amp::OverwriteOf(flags));
   });
 }
 
 AmpCode amp_trainer_save_checkpoint(AmpContext* context, const AmpTrainer* trainer, const char* path, const char* note,
-                                    int force) {
+                                    int flags) {
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a trainer", trainer));
     AMP_RETURN_IF_ERROR(amp::Expect("a path", path));
-    return trainer->trainer->SaveCheckpoint(path, note == nullptr ? "" : note, amp::OverwriteOf(force));
+    AMP_RETURN_IF_ERROR(amp::CheckFinite(*trainer->trainer, amp::StatesOf::kCheckpoint, flags, path));
+    return trainer->trainer->SaveCheckpoint(path, note == nullptr ? "" : note, amp::OverwriteOf(flags));
   });
 }
 

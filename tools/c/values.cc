@@ -15,6 +15,7 @@ namespace amp {
 namespace {
 
 constexpr int32_t kMostDims = 1000;
+constexpr int kMostNestedSequences = 64;
 
 // Memory that is somebody else's.
 class LentMemory : public TensorMemory {
@@ -190,7 +191,7 @@ absl::StatusOr<Tensor> TensorOf(const AmpTensor& tensor, Elements elements) {
   return made;
 }
 
-absl::StatusOr<NamedDatums> InputsOf(const AmpInput* inputs, size_t count) {
+absl::StatusOr<NamedDatums> InputsOf(const AmpInput* inputs, size_t count, Elements elements) {
   if (count > 0) AMP_RETURN_IF_ERROR(Expect("inputs", inputs));
   NamedDatums datums;
   for (size_t i = 0; i < count; ++i) {
@@ -200,7 +201,7 @@ absl::StatusOr<NamedDatums> InputsOf(const AmpInput* inputs, size_t count) {
     if (input.value != nullptr) {
       datum = input.value->datum;
     } else {
-      absl::StatusOr<Tensor> tensor = TensorOf(input.tensor, Elements::kLend);
+      absl::StatusOr<Tensor> tensor = TensorOf(input.tensor, elements);
       if (!tensor.ok()) return OfInput(input.name, tensor.status());
       datum = *std::move(tensor);
     }
@@ -261,11 +262,17 @@ AmpCode amp_value_of_sequence(AmpContext* context, const AmpValue* const* elemen
     if (size > 0) AMP_RETURN_IF_ERROR(amp::Expect("elements", elements));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the value", value));
     amp::Sequence sequence;
+    int depth = 0;
     for (size_t i = 0; i < size; ++i) {
       AMP_RETURN_IF_ERROR(amp::Expect("an element", elements[i]));
       sequence.elements.push_back(elements[i]->datum);
+      depth = std::max(depth, elements[i]->depth + 1);
+    }
+    if (depth > amp::kMostNestedSequences) {
+      return amp::UsageError("expected sequences nested at most ", amp::kMostNestedSequences, " deep");
     }
     *value = new AmpValue(amp::Datum(std::move(sequence)));
+    (*value)->depth = depth;
     return absl::OkStatus();
   });
 }
@@ -277,10 +284,11 @@ AmpCode amp_value_of_map(AmpContext* context, const AmpValue* keys, const AmpVal
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the value", value));
     const amp::Tensor* const k = keys->datum.tensor();
     const amp::Tensor* const v = values->datum.tensor();
-    const bool fits = k != nullptr && v != nullptr && k->rank() == 1 && v->rank() == 1 && k->dim(0) == v->dim(0);
+    const bool fits = k != nullptr && v != nullptr && k->rank() == 1 && v->rank() == 1 && k->dim(0) == v->dim(0) &&
+                      (k->dtype() == amp::DType::kString || amp::VisitIntegers(k->dtype(), [](auto) {}));
     if (!fits) {
-      return amp::UsageError("expected keys and values of one length, found ", keys->datum.TypeText(), " and ",
-                             values->datum.TypeText());
+      return amp::UsageError("expected keys, integers or strings, and values of one length, found ",
+                             keys->datum.TypeText(), " and ", values->datum.TypeText());
     }
     *value = new AmpValue(amp::Datum(amp::Map{*k, *v}));
     return absl::OkStatus();

@@ -15,6 +15,7 @@ struct AmpValue {
 
   const amp::Datum datum;
   std::vector<AmpBytes> strings;  // views of a tensor of strings, else empty
+  int depth = 0;                  // of sequences in sequences that a caller has made
 };
 
 namespace amp {
@@ -28,8 +29,8 @@ enum class Elements { kCopy, kLend };
 // Errors: kInvalidArgument, a type, rank, shape or address that no tensor has; kResourceExhausted.
 absl::StatusOr<Tensor> TensorOf(const AmpTensor& tensor, Elements elements);
 
-// The tensors are lent: they must not outlive the caller's memory. Errors: those of TensorOf, with the input's name.
-absl::StatusOr<NamedDatums> InputsOf(const AmpInput* inputs, size_t count);
+// Lent tensors must not outlive the caller's memory. Errors: those of TensorOf, with the input's name.
+absl::StatusOr<NamedDatums> InputsOf(const AmpInput* inputs, size_t count, Elements elements);
 
 // A value for the caller, with elements of its own: none that an input, a constant or another output has too.
 absl::StatusOr<AmpValue*> NewValue(Datum datum);

@@ -104,7 +104,7 @@ struct Trainer::Content {
   float learning_rate = 0;
   int64_t num_steps = 0;
 
-  absl::StatusOr<TrainStep> RunStep(const NamedDatums& inputs);
+  absl::StatusOr<TrainStep> RunStep(const NamedDatums& inputs, const NodeGate* may_go_on);
   // With the state.
   absl::StatusOr<NamedDatums> AllInputs(const NamedDatums& inputs) const;
   RunOptions OptionsOfStep(int64_t step) const;
@@ -317,8 +317,8 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::CreateFromBytes(std::string mo
   });
 }
 
-absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
-  return Fenced("", [&] { return content_->RunStep(inputs); });
+absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs, const NodeGate* may_go_on) {
+  return Fenced("", [&] { return content_->RunStep(inputs, may_go_on); });
 }
 
 absl::StatusOr<NamedDatums> Trainer::Content::AllInputs(const NamedDatums& given) const {
@@ -339,12 +339,13 @@ absl::StatusOr<std::string> Trainer::FindOriginInStep(const NamedDatums& inputs)
   return FindOriginOfNotFinite(*content_->session, all, content_->OptionsOfStep(content_->num_steps - 1));
 }
 
-absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs) {
+absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs, const NodeGate* may_go_on) {
   Content& c = *this;
   AMP_ASSIGN_OR_RETURN(const NamedDatums all, AllInputs(inputs));
   RunOptions how = OptionsOfStep(num_steps);
   how.output_buffers = c.places.empty() ? nullptr : &c.places;
   how.shown = &c.shown;
+  how.may_go_on = may_go_on;
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, c.session->Run(all, how));
   TrainStep result;
   const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) -> absl::Status {

@@ -56,8 +56,9 @@ class Trainer {
                                                                   const SessionOptions& options = {});
   ~Trainer();
 
-  // Inputs of the model that are not state: data and labels. Errors: those of Session::Run.
-  absl::StatusOr<TrainStep> Step(const NamedDatums& inputs);
+  // Inputs of the model that are not state: data and labels. `may_go_on` may be null (RunOptions). Errors: those of
+  // Session::Run.
+  absl::StatusOr<TrainStep> Step(const NamedDatums& inputs, const NodeGate* may_go_on = nullptr);
   int64_t num_steps() const;  // that were run, skipped ones included
 
   float learning_rate() const;

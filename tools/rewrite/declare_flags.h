@@ -25,6 +25,9 @@ struct Arguments {
   RewriteOptions options;
 };
 
+// Flags whose value is optional, and stands behind "=".
+inline constexpr const char* kFlagsWithEquals[] = {"--verify", "--explain", "--scale-weights"};
+
 // Adds all flags and the texts of --help. Parsing fills `arguments`, which must outlive `app`.
 void DeclareFlags(CLI::App& app, Arguments& arguments);
 

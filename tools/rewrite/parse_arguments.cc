@@ -120,8 +120,8 @@ absl::StatusOr<ParsedArguments> ParseArguments(const std::vector<std::string>& a
   ParsedArguments parsed;
   CLI::App app("", "amp-rewrite");
   DeclareFlags(app, parsed.arguments);
-  AMP_ASSIGN_OR_RETURN(parsed.text,
-                       ParseCommandLine(app, JoinDashedItems(arguments), {"--verify", "--explain", "--scale-weights"}));
+  AMP_ASSIGN_OR_RETURN(parsed.text, ParseCommandLine(app, JoinDashedItems(arguments),
+                                                     {std::begin(kFlagsWithEquals), std::end(kFlagsWithEquals)}));
   if (!parsed.text.empty()) return parsed;
   AMP_RETURN_IF_ERROR(Interpret(parsed.arguments));
   if (!parsed.arguments.completion.empty()) parsed.text = BashCompletion(app);

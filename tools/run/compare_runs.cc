@@ -22,7 +22,7 @@ struct WatchedRun {
   std::optional<ValueId> not_finite;
 };
 
-absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs) {
+absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs, const NodeGate* may_go_on) {
   WatchedRun run;
   const ValueObserver watch = [&](ValueId value, const Datum& datum) {
     if (run.not_finite.has_value() || datum.tensor() == nullptr) return;
@@ -31,7 +31,7 @@ absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs
         absl::c_all_of(AsDoubles(*datum.tensor()), [](double element) { return std::isfinite(element); });
     if (!is_finite) run.not_finite = value;
   };
-  AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, {.observer = &watch}));
+  AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, {.observer = &watch, .may_go_on = may_go_on}));
   return run;
 }
 
@@ -130,10 +130,11 @@ absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& nam
 }  // namespace
 
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, std::optional<double> given_tolerance) {
-  AMP_ASSIGN_OR_RETURN(const WatchedRun expected, Run(session, inputs));
+                                          const NamedDatums& inputs, std::optional<double> given_tolerance,
+                                          const NodeGate* may_go_on) {
+  AMP_ASSIGN_OR_RETURN(const WatchedRun expected, Run(session, inputs, may_go_on));
   AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, other));
-  const absl::StatusOr<WatchedRun> found = Run(other, declared);
+  const absl::StatusOr<WatchedRun> found = Run(other, declared, may_go_on);
   if (!found.ok()) return InFile(path, found.status());
   RunComparison comparison;
   const DType lowest = LowestType(session.model(), other.model());

@@ -40,8 +40,10 @@ struct RunComparison {
 // Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
 // of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual
 // one holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
+// `may_go_on` may be null.
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, std::optional<double> tolerance);
+                                          const NamedDatums& inputs, std::optional<double> tolerance,
+                                          const NodeGate* may_go_on = nullptr);
 
 }  // namespace amp
 

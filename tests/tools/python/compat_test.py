@@ -116,6 +116,36 @@ class Converting(unittest.TestCase):
         brain = compat.convert_to_f16(self.model, low_precision_type="bf16", keep_io_types=False)
         self.assertEqual(set(self.types(brain).values()), {16})
 
+    def test_inputs_and_outputs_of_odd_graphs(self):
+        def check(text, feeds, opsets=None):
+            model = onnx.parser.parse_model(text)
+            low = compat.low_inputs_and_outputs(onnx.parser.parse_model(text), 10)
+            onnx.checker.check_model(low, full_check=True)
+            found, expected = run(low, feeds), run(model, feeds)
+            for a, b in zip(found, expected):
+                np.testing.assert_allclose(a.astype("float32"), b, atol=0.01)
+
+        x = np.array([0.5, -1.0], "float32")
+        head = '<ir_version: 8, opset_import: ["" : 17]>'
+        # an input that is an output
+        check(head + "g (float[2] x) => (float[2] x, float[2] y) { y = Relu (x) }", {"x": x})
+        # a name that a cast would have had
+        check(head + "g (float[2] x) => (float[2] y) { x_amp_float32 = Neg (x) y = Relu (x_amp_float32) }", {"x": x})
+        # outer values in a body, and a body's own value of an output's name
+        body = """g (float[2] x, bool c) => (float[2] y, float[2] z) {
+          y = If (c) <then_branch = t () => (float[2] p) { p = Neg (x) },
+                      else_branch = e () => (float[2] q) { r = Relu (x) q = Add (r, x) }>
+          z = Add (y, x) }"""
+        for c in (True, False):
+            check(head + body, {"x": x, "c": np.array(c)})
+        loop = """g (float[2] x, int64 n, bool c) => (float[2] y) {
+          y = Loop (n, c, x) <body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
+            e = Identity (d) w = Add (v, x) }> }"""
+        check(head + loop, {"x": x, "n": np.array(3), "c": np.array(True)})
+        # Cast took names of types; ONNX Runtime does not run it any more
+        old = '<ir_version: 4, opset_import: ["" : 5]>g (float[2] x) => (float[2] y) { y = Relu (x) }'
+        onnx.checker.check_model(compat.low_inputs_and_outputs(onnx.parser.parse_model(old), 10), full_check=True)
+
     def test_blocks(self):
         def low_gemms(model):
             halves = {t.name for t in model.graph.initializer if t.data_type == 10}

@@ -2,8 +2,8 @@
 
 fuzz_interface.py [--seconds S] [--seed N]
 
-Work happens in a child, which must neither crash nor find an internal error. Null pointers are given wherever the header
-allows them; other pointers lead to memory that is as large as the shapes say.
+Work happens in a child, which must neither crash nor find an internal error. Null pointers are given wherever the
+header allows them; other pointers lead to memory that is as large as the shapes say.
 """
 
 import argparse

@@ -3,12 +3,14 @@
 The environment variable AMP_REWRITE_LIBRARY names a library to test; without it the one in the package is taken.
 """
 
+import copy
 import doctest
 import gc
 import importlib
 import json
 import os
 import pathlib
+import pickle
 import resource
 import shutil
 import signal
@@ -141,7 +143,13 @@ class Rewrite(unittest.TestCase):
             ({"deny": ""}, amp.OptionError, "--deny: expected a value"),
             ({"output": "x.onnx"}, TypeError, "output"),
             ({"max_nodes": 1}, amp.LimitError, "nodes"),
-            ({"in_place": True}, amp.OptionError, "--in-place"),
+            ({"in_place": True}, amp.OptionError, "in_place is about files"),
+            ({"dry_run": True}, amp.OptionError, "dry_run is about files"),
+            ({"fp16": True}, TypeError, "--dtype"),
+            ({"max_weight_error": float("nan")}, ValueError, "max_weight_error: expected a finite number"),
+            ({"max_nodes": 10**400}, ValueError, "max_nodes: expected a number of 64 bits"),
+            ({"lists": "/tmp/\udcff"}, ValueError, "lists: expected a text in UTF-8"),
+            ({"limits": 3}, TypeError, "limits: expected a dict"),
             ({"calibration": 3}, TypeError, "calibration: expected samples"),
             ({"progress": 3}, TypeError, "progress: expected a callable"),
             ({"loss": "mse"}, amp.OptionError, "--loss"),
@@ -237,6 +245,58 @@ class Rewrite(unittest.TestCase):
                 amp.rewrite_file(source, target, progress=lambda *_: False)
             self.assertEqual(sorted(os.listdir(folder)), ["m.onnx"])
         self.assertTrue(amp.rewrite(mlp()).changed)  # the callback is gone
+
+    def test_callbacks_may_use_the_package(self):
+        seen = []
+
+        def nested(step, done, total):
+            session = amp.Session(mlp(), threads=1)
+            session.run(None, session.random_inputs())
+            seen.append(amp.rewrite(mlp(), verify=False, progress=lambda *_: None).changed)
+
+        self.assertTrue(amp.rewrite(mlp(), progress=nested).changed)
+        self.assertGreater(len(seen), 3)
+
+    def test_false_switches_off(self):
+        self.assertEqual(amp.rewrite(mlp(), verify=False).verification, "")
+        amp.rewrite(mlp(), scale_weights=False)
+
+    def test_edits_of_the_model_are_saved(self):
+        import onnx
+
+        result = amp.rewrite(onnx.load_from_string(mlp()))
+        result.model.graph.name = "edited"
+        with tempfile.TemporaryDirectory() as folder:
+            result.save(pathlib.Path(folder) / "m.onnx")
+            self.assertEqual(onnx.load(pathlib.Path(folder) / "m.onnx").graph.name, "edited")
+
+    def test_results_can_be_pickled_and_sessions_cannot(self):
+        import onnx
+
+        result = pickle.loads(pickle.dumps(amp.rewrite(onnx.load_from_string(mlp()))))
+        self.assertIsInstance(result.model, onnx.ModelProto)
+        self.assertTrue(amp.rewrite(result).model)
+        for thing in (amp.Session(mlp()), amp.Trainer(amp.training_step(mlp()))):
+            for copy_of in (copy.deepcopy, pickle.dumps):
+                with self.assertRaises(TypeError):
+                    copy_of(thing)
+
+    def test_kinds_of_models_that_are_none(self):
+        for arguments in (("--help",), ("mlp", "--version"), ("cnn", "--force"), ("mlp", "4")):
+            with self.subTest(arguments=arguments), self.assertRaises(amp.OptionError):
+                amp.new_model(*arguments)
+
+    def test_names_with_commas(self):
+        import onnx
+
+        model = named(onnx.helper.make_node("Relu", ["x,1"], ["y"]))
+        model.graph.input[0].name = "x,1"
+        kept = amp.rewrite(model, keep_io=["x,1"], level="unsafe-force-all").model
+        self.assertEqual(kept.graph.input[0].type.tensor_type.elem_type, 1)
+
+    def test_a_file_that_is_missing(self):
+        with self.assertRaises(FileNotFoundError):
+            amp.rewrite("/no/such.onnx")
 
     def test_what_is_shown(self):
         result = amp.rewrite(mlp(), deny=["Relu"])
@@ -387,7 +447,17 @@ class Running(unittest.TestCase):
         wide = np.zeros((4, 16), "float32")
         wide[:, ::2] = data
         unaligned = np.frombuffer(b"\0" + data.tobytes(), "u1")[1:].view("float32").reshape(4, 8)
-        for x in (HasArray(), HasDlpack(), data.tolist(), read_only, wide[:, ::2], data[::-1][::-1], unaligned):
+        big_endian = data.astype(">f4")
+        for x in (
+            big_endian,
+            HasArray(),
+            HasDlpack(),
+            data.tolist(),
+            read_only,
+            wide[:, ::2],
+            data[::-1][::-1],
+            unaligned,
+        ):
             with self.subTest(kind=type(x)):
                 np.testing.assert_array_equal(session.run(None, {"x": x})[0], expected)
 
@@ -400,7 +470,7 @@ class Running(unittest.TestCase):
             ({"x": x[:, :3]}, amp.OptionError, "expected float32[batch,8], found float32[2,3]"),
             ({"y": x}, amp.OptionError, "'y'"),
             ({"x": x.astype("datetime64[s]")}, TypeError, "expected an element type of ONNX"),
-            ({"x": x.astype(">f4")}, TypeError, "expected an element type of ONNX"),
+            ({"x\0": x}, ValueError, "zero character"),
             ({"x": object()}, TypeError, "expected an array"),
             ({"x": np.array([None])}, TypeError, "NoneType"),
             ({3: x}, TypeError, "expected names"),
@@ -476,6 +546,82 @@ class Running(unittest.TestCase):
         for _ in range(100):
             amp.rewrite(mlp())
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 8192)
+
+    def test_feeds_may_change_during_a_run(self):
+        session = amp.Session(mlp((2048, 2048, 4)), threads=1)
+        feeds = {"x": np.ones((256, 2048), "float32")}
+        session.run(None, feeds)
+
+        def exchange():
+            time.sleep(0.002)
+            feeds["x"] = np.ones((256, 2048), "float32")
+            gc.collect()
+
+        for _ in range(5):
+            other = threading.Thread(target=exchange)
+            other.start()
+            session.run(None, feeds)
+            other.join()
+
+    def test_results_of_changing_shapes_and_types(self):
+        import onnx
+        from onnx import TensorProto, helper
+
+        nodes = [helper.make_node("NonZero", ["x"], ["y"]), helper.make_node("ArgMax", ["x"], ["z"], keepdims=0)]
+        values = [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"]),
+            helper.make_tensor_value_info("y", TensorProto.INT64, [1, "m"]),
+            helper.make_tensor_value_info("z", TensorProto.INT64, []),
+        ]
+        graph = helper.make_graph(nodes, "g", values[:1], values[1:])
+        session = amp.Session(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+        self.assertTrue(onnx)
+        for x in ([1, 0, 2], [1, 0, 2], [0, 0, 0], [1, 1, 1], [3, 0, 1, 0], [3, 0, 1, 0]):
+            y, z = session.run(iter(["y", "z"]), {"x": np.array(x, "float32")})
+            np.testing.assert_array_equal(y, np.array(x).nonzero())
+            self.assertEqual(z, np.argmax(x))
+
+    def test_threads_that_run_when_python_ends(self):
+        code = """
+import threading, time, numpy as np, amp_rewrite as amp
+session = amp.Session(amp.new_model("mlp", [2048, 2048, 2048]), threads=1)
+def work():
+    while True:
+        session.run(None, {"x": np.ones((512, 2048), "f4")})
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_forked_process_makes_sessions_of_its_own(self):
+        big = mlp((512, 512, 4))
+        x = np.ones((256, 512), "float32")
+        expected = amp.Session(big, threads=2).run(None, {"x": x})[0]
+        child = os.fork()
+        if child == 0:
+            try:
+                signal.alarm(60)
+                found = amp.Session(big, threads=2).run(None, {"x": x})[0]
+                os._exit(0 if np.allclose(found, expected) and amp.compare(big, big, {"x": x}).agree else 1)
+            finally:
+                os._exit(2)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def test_handlers_of_signals_may_run_sessions(self):
+        session = amp.Session(mlp((2048, 2048, 2048, 4)), threads=1)
+        x = np.ones((512, 2048), "float32")
+        expected = session.run(None, {"x": x})[0]
+        found = []
+        before = signal.signal(signal.SIGALRM, lambda *_: found.append(session.run(None, {"x": x})[0]))
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.03)
+            outer = session.run(None, {"x": x})[0]
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        np.testing.assert_array_equal(outer, expected)
+        for inner in found:
+            np.testing.assert_array_equal(inner, expected)
 
     def test_a_fork_ends_sessions(self):
         session = amp.Session(mlp())
@@ -592,6 +738,31 @@ class Training(unittest.TestCase):
         done = trainer.step({"x": self.x * np.float32("nan"), "labels": self.labels})
         self.assertFalse(done.finite)
         self.assertLess(done.loss_scale, 65536)
+
+    def test_nan_is_not_saved(self):
+        trainer = amp.Trainer(self.step)
+        name = trainer.state_names()[0]
+        trainer.set_state(name, trainer.state(name) * np.float32("nan"))
+        with tempfile.TemporaryDirectory() as folder:
+            for save in (trainer.save_weights, trainer.checkpoint):
+                with self.assertRaises(amp.RefusedError) as caught:
+                    save(pathlib.Path(folder) / "file")
+                self.assertIn(name, str(caught.exception))
+            self.assertEqual(os.listdir(folder), [])
+            trainer.checkpoint(pathlib.Path(folder) / "file", allow_nan=True)
+        for rate in (float("nan"), -1, float("inf")):
+            with self.assertRaises(ValueError):
+                trainer.learning_rate = rate
+
+    def test_control_c_ends_a_step(self):
+        step = amp.training_step(mlp((2048, 2048, 2048, 2048, 2)), dtype="bfloat16")
+        trainer = amp.Trainer(step, threads=1)
+        feeds = {"x": np.ones((2048, 2048), "float32"), "labels": np.zeros(2048, "int64")}
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            trainer.step(feeds)
+            trainer.step(feeds)
+        self.assertLessEqual(trainer.num_steps, 1)
 
     def test_what_is_wrong(self):
         trainer = amp.Trainer(self.step)

@@ -148,10 +148,11 @@ class Inputs:
                 else:
                     if not isinstance(name, str):
                         raise TypeError(f"inputs: expected names, found a key of {type(name).__name__}")
-                    encoded = ctypes.c_char_p(name.encode("utf-8", "surrogateescape"))
+                    encoded = ctypes.c_char_p(_library.text_bytes(name, "the name of an input"))
                     self._keep.append(encoded)
                     encoded = ctypes.cast(encoded, ctypes.c_void_p).value
-                if type(value) is np.ndarray and value.dtype.hasobject is False and value.flags.c_contiguous:
+                is_plain = type(value) is np.ndarray and value.dtype.isnative and not value.dtype.hasobject
+                if is_plain and value.flags.c_contiguous:
                     self._pack_array(at, encoded, value, f"input '{name}'")
                 else:
                     self._pack(at, encoded, value, f"input '{name}'", kind)
@@ -197,6 +198,8 @@ class Inputs:
             return
         import numpy as np
 
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
         self._pack_array(at, name, np.ascontiguousarray(array).reshape(array.shape), what)
 
     def _value(self, value: Any, what: str) -> int:
@@ -254,7 +257,12 @@ class _Block:
 
 
 def _tensor_array(data: int, shape_at: int, number: int, rank: int, value: int) -> Any:
-    """Takes `value` over."""
+    """Takes `value` over, also where this raises."""
+    try:
+        dtype = None if number == STRING else numpy_dtype(number)
+    except ImportError:
+        _library.library().amp_value_free(value)
+        raise
     import numpy as np
 
     shape = struct.unpack(f"={rank}q", ctypes.string_at(shape_at, 8 * rank)) if rank else ()
@@ -269,7 +277,7 @@ def _tensor_array(data: int, shape_at: int, number: int, rank: int, value: int) 
             texts[i] = ctypes.string_at(view.data, view.size).decode("utf-8", "surrogateescape")
         free(value)
         return texts.reshape(shape)
-    dtype = numpy_dtype(number)
+    assert dtype is not None
     size = dtype.itemsize
     for dim in shape:
         size *= dim
@@ -323,10 +331,16 @@ class Outputs:
 
     def objects(self) -> list[Any]:
         """The outputs of a call that did not fail: arrays; lists of them; dicts; None."""
-        found = []
-        for at in range(0, self.count * OUTPUT.size, OUTPUT.size):
-            _, value, data, shape, _, number, rank, kind, _ = OUTPUT.unpack_from(self._buffer, at)
-            found.append(_tensor_array(data, shape, number, rank, value) if kind == TENSOR else _value_object(value))
+        found: list[Any] = []
+        rows = [OUTPUT.unpack_from(self._buffer, at) for at in range(0, self.count * OUTPUT.size, OUTPUT.size)]
+        for _, value, data, shape, _, number, rank, kind, _ in rows:
+            try:
+                made = _tensor_array(data, shape, number, rank, value) if kind == TENSOR else _value_object(value)
+            except BaseException:
+                for row in rows[len(found) + 1 :]:
+                    _library.library().amp_value_free(row[1])
+                raise
+            found.append(made)
         return found
 
 
@@ -381,10 +395,10 @@ class RunPlan:
             INPUT.pack_into(plan._in, i * INPUT.size, kinds[name]["encoded"], 0, dims, 0, number, x.ndim, 0)
             plan.inputs.append((name, x.dtype, x.shape, i * INPUT.size + 8))
         for i, y in enumerate(arrays):
-            is_small = type(y) is np.ndarray and y.dtype.isbuiltin == 1 and 0 < y.nbytes <= _SMALL_BYTES
-            number = _OF_DTYPE.get(y.dtype, STRING) if is_small else STRING
-            if number == STRING and not (type(y) is np.ndarray and y.dtype.isbuiltin == 1):
+            if type(y) is not np.ndarray:
                 return None
+            is_small = y.dtype.isbuiltin == 1 and not y.dtype.hasobject and 0 < y.nbytes <= _SMALL_BYTES
+            number = dtype_number(y.dtype, "output") if is_small else 0
             at, encoded = i * OUTPUT.size, outputs.names[i]
             dims = plan._hold(struct.pack(f"={y.ndim}q", *y.shape)) if is_small else 0
             OUTPUT.pack_into(plan._out, at, encoded, 0, 0, dims, 0, number, y.ndim, 0, 0)
@@ -405,12 +419,16 @@ class RunPlan:
         """Runs on feeds that are like those of the plan; None for others, and where the run fails."""
         if type(feeds) is not dict or len(feeds) != self.count:
             return None
+        if self._context.watch.gi_running:
+            return None  # the handler of a signal runs a session in the middle of another call
+        held: list[Any] = []  # inputs stay, whatever others do to `feeds` meanwhile
         array, pack, buffer = self._array, ADDRESS.pack_into, self._in
         address_of, byte_of = _addressof, _byte_of
         for name, dtype, shape, at in self.inputs:
             x: Any = feeds.get(name)
             if type(x) is not array or x.dtype is not dtype or x.shape != shape or not x.flags.c_contiguous:
                 return None
+            held.append(x)
             try:  # NumPy's own answer takes three times as long
                 pack(buffer, at, address_of(byte_of(x)))
             except (TypeError, ValueError):  # not to be written to, or empty

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class AmpError(Exception):
     """The base of all errors of this package.
@@ -82,4 +84,19 @@ KINDS: tuple[type[AmpError], ...] = (
     InternalError,
     CancelledError,
 )
+
+
+class _MissingFileError(FileError, FileNotFoundError):
+    """There is no such file."""
+
+
+def error_of(code: int, line: str) -> AmpError:
+    """The exception for a code of the library."""
+    if code == FileError.code and "No such file or directory" in line:
+        missing = _MissingFileError(line)
+        missing.errno = errno.ENOENT
+        return missing
+    return BY_CODE.get(code, InternalError)(line)
+
+
 BY_CODE: dict[int, type[AmpError]] = {kind.code: kind for kind in KINDS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import pathlib
@@ -100,6 +101,7 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
     "amp_abi": (c_int, []),
     "amp_version": (c_char_p, []),
     "amp_spin_count": (c_char_p, []),
+    "amp_end": (None, []),
     "amp_context_new": (c_void_p, []),
     "amp_context_free": (None, [c_void_p]),
     "amp_context_clear": (None, [c_void_p]),
@@ -124,7 +126,7 @@ def library_path() -> pathlib.Path:
 
 
 def _load_openmp(library: ctypes.CDLL) -> None:
-    """Loads the wheel's own libgomp so that threads that wait sleep soon: it reads the environment when it is loaded."""
+    """Loads the wheel's own libgomp so that waiting threads sleep soon: it reads the environment when it is loaded."""
     own = sorted(pathlib.Path(__file__).resolve().parent.with_name("amp_rewrite.libs").glob("libgomp*"))
     if not own or "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
         return
@@ -160,7 +162,8 @@ _forks = 0  # how often this process, or one that it descends from, was forked a
 
 def _count_fork() -> None:
     global _forks
-    _forks += 1
+    if _loaded is not None:
+        _forks += 1
 
 
 os.register_at_fork(after_in_child=_count_fork)
@@ -173,7 +176,18 @@ def library() -> ctypes.CDLL:
         with _lock:
             if _loaded is None:
                 _loaded = _load()
+                atexit.register(_end)
     return _loaded
+
+
+_is_ending = False
+
+
+def _end() -> None:
+    """Ends what runs in other threads: nothing of the library may run when the process takes it down."""
+    global _is_ending
+    _is_ending = True
+    library().amp_end()
 
 
 def forks() -> int:
@@ -187,74 +201,97 @@ def check_process(made_at: int, what: str) -> None:
         raise _errors.OptionError(f"{what}: expected one made in this process, found one made before a fork")
 
 
+class _Raised:
+    """The exception that a callback has raised; it goes on in Context.check()."""
+
+    def __init__(self) -> None:
+        self.exception: Optional[BaseException] = None
+
+    def keep(self, exception: BaseException) -> None:
+        """Keeps it without the generator's frame: who clears the frames of an exception would end the generator."""
+        traceback = exception.__traceback__
+        self.exception = exception.with_traceback(traceback.tb_next if traceback is not None else None)
+
+
+# Callbacks are generators, as their try holds from the first instruction on: Python lets the handlers of signals run
+# when a function begins, and an exception of theirs would be lost ahead of a function's own try.
+def _watch_signals(raised: _Raised) -> Generator[int, Any, None]:
+    """Running Python lets a signal's handler run, on the main thread: Ctrl-C arrives here."""
+    answer = 0
+    while True:
+        try:
+            yield answer
+            answer = 0
+        except GeneratorExit:
+            return
+        except BaseException as exception:
+            raised.keep(exception)
+            answer = 1
+
+
+def _tell_progress(call: Callable[[str, int, int], Any], raised: _Raised) -> Generator[int, Any, None]:
+    answer = 0
+    while True:
+        try:
+            at = (yield answer).contents
+            answer = 1 if call(at.step.decode(), at.done, at.total) is False else 0
+        except GeneratorExit:
+            return
+        except BaseException as exception:
+            raised.keep(exception)
+            answer = 1
+
+
 class Context:
-    """An AmpContext, for one thread, with the exception that a callback has raised."""
+    """An AmpContext, for one thread and one call at a time."""
 
     def __init__(self) -> None:
         self.library = library()
         self.pointer: int = self.library.amp_context_new()
         if not self.pointer:
             raise MemoryError
-        self.raised: Optional[BaseException] = None
-        self._cancel = CancelCall(self._started(self._watch_signals()))
+        self._raised = _Raised()
+        self.watch: Any = _watch_signals(self._raised)
+        next(self.watch)
+        self._cancel = CancelCall(self.watch.send)
         self.library.amp_set_cancel(self.pointer, self._cancel, None)
+        self._tell: Any = None
         self._progress: Any = None
+        self._nested: Optional[Context] = None
 
     def __del__(self) -> None:
         if getattr(self, "pointer", None):
             self.library.amp_context_free(self.pointer)
 
-    # Callbacks are generators, as their try holds from the first instruction on: Python lets the handlers of signals
-    # run when a function begins, and an exception of theirs would be lost ahead of a function's own try.
-    @staticmethod
-    def _started(generator: Generator[int, Any, None]) -> Callable[[Any], int]:
-        next(generator)
-        return generator.send
-
-    def _keep(self, exception: BaseException) -> None:
-        """Keeps an exception for check(), without the generator's frame: who clears the frames would end it."""
-        traceback = exception.__traceback__
-        self.raised = exception.with_traceback(traceback.tb_next if traceback is not None else None)
-
-    def _watch_signals(self) -> Generator[int, Any, None]:
-        """Running Python lets a signal's handler run, on the main thread: Ctrl-C arrives here."""
-        answer = 0
-        while True:
-            try:
-                yield answer
-                answer = 0
-            except GeneratorExit:
-                return
-            except BaseException as exception:
-                self._keep(exception)
-                answer = 1
-
-    def _tell_progress(self, call: Callable[[str, int, int], Any]) -> Generator[int, Any, None]:
-        answer = 0
-        while True:
-            try:
-                at = (yield answer).contents
-                answer = 1 if call(at.step.decode(), at.done, at.total) is False else 0
-            except GeneratorExit:
-                return
-            except BaseException as exception:
-                self._keep(exception)
-                answer = 1
+    def free_one(self) -> Context:
+        """This one, or, in a callback of a call that it is used for, another: callbacks may call the library, too."""
+        if not self.watch.gi_running and (self._tell is None or not self._tell.gi_running):
+            return self
+        if self._nested is None:
+            self._nested = Context()
+        return self._nested.free_one()
 
     def set_progress(self, call: Optional[Callable[[str, int, int], Any]]) -> None:
         """`call(step, done, total)`, which returns False to cancel; None for none."""
-        self._progress = ProgressCall() if call is None else ProgressCall(self._started(self._tell_progress(call)))
+        if call is None:
+            self._tell, self._progress = None, ProgressCall()
+        else:
+            self._tell = _tell_progress(call, self._raised)
+            next(self._tell)
+            self._progress = ProgressCall(self._tell.send)
         self.library.amp_set_progress(self.pointer, self._progress, None)
 
     def check(self, code: int) -> None:
         """Raises what `code` means; a callback's own exception where one was raised."""
         if code == 0:
             return
-        raised, self.raised = self.raised, None
+        raised, self._raised.exception = self._raised.exception, None
         if raised is not None:
             raise raised
+        if _is_ending:
+            raise SystemExit  # of a thread that goes on while Python ends
         line = (self.library.amp_error(self.pointer) or b"").decode("utf-8", "replace")
-        raise _errors.BY_CODE.get(code, _errors.InternalError)(line)
+        raise _errors.error_of(code, line)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Calls a function that returns a code, and raises where it fails."""
@@ -275,10 +312,10 @@ _local = threading.local()
 def context() -> Context:
     """The context of this thread."""
     try:
-        return _local.context  # type: ignore[no-any-return]
+        known: Context = _local.context
     except AttributeError:
-        _local.context = Context()
-        return _local.context  # type: ignore[no-any-return]
+        known = _local.context = Context()
+    return known.free_one()
 
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -287,12 +324,23 @@ PathLike = Union[str, "os.PathLike[str]"]
 def path_bytes(path: Any, what: str = "path") -> bytes:
     """A path as the library takes it."""
     try:
+        if isinstance(path, bytes):
+            raise TypeError
         encoded = os.fsencode(path)
     except TypeError:
         raise TypeError(f"{what}: expected a path, found {type(path).__name__}") from None
     if b"\0" in encoded:
         raise ValueError(f"{what}: expected a path, found one with a zero byte in it")
     return encoded
+
+
+def text_bytes(text: Any, what: str) -> bytes:
+    """A text as the library takes it."""
+    if not isinstance(text, str):
+        raise TypeError(f"{what}: expected a text, found {type(text).__name__}")
+    if "\0" in text:
+        raise ValueError(f"{what}: expected a text, found one with a zero character in it")
+    return text.encode("utf-8", "surrogateescape")
 
 
 def as_bytes(data: bytes) -> Bytes:

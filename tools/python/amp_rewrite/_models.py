@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
 from . import _errors
 
@@ -15,29 +15,46 @@ class Given:
     Attributes:
         path: Where it lies; None for a model in memory.
         data: Its bytes; None for a path.
-        wrap: Makes the same kind of model of bytes.
     """
 
     def __init__(self, model: Any, what: str = "model") -> None:
         self.path: Optional[str] = None
         self.data: Optional[bytes] = None
-        self.wrap: Callable[[bytes], Any] = bytes
+        self.kind: Any = bytes  # or a class of protobuf, or None for onnx_ir
         if isinstance(model, (str, os.PathLike)):
             self.path = os.fspath(model)
         elif isinstance(model, (bytes, bytearray, memoryview)):
             self.data = bytes(model)
         elif hasattr(model, "SerializeToString") and hasattr(model, "ParseFromString"):
             self.data = _serialize(model)
-            self.wrap = lambda data, kind=type(model): _parse(kind, data)  # type: ignore[misc]
+            self.kind = type(model)
         elif _is_onnx_ir(model):
-            import onnx_ir
-
-            self.data = _serialize(onnx_ir.serde.serialize_model(model))
-            self.wrap = _onnx_ir_model
+            self.data = _serialize(_proto_of_onnx_ir(model))
+            self.kind = None
         else:
             raise TypeError(
                 f"{what}: expected a path, bytes, an onnx.ModelProto or an onnx_ir.Model, found {type(model).__name__}"
             )
+
+    def wrap(self, data: bytes) -> Any:
+        """Makes the kind of model that was given, of bytes."""
+        if self.kind is bytes:
+            return data
+        return _onnx_ir_model(data) if self.kind is None else _parse(self.kind, data)
+
+
+def _proto_of_onnx_ir(model: Any) -> Any:
+    """A ModelProto with the weights inside, which onnx_ir leaves in files."""
+    import onnx_ir
+
+    proto = onnx_ir.serde.serialize_model(model)
+    external = 1  # of TensorProto.DataLocation
+    for tensor in proto.graph.initializer:
+        if tensor.data_location == external:
+            tensor.raw_data = model.graph.initializers[tensor.name].const_value.tobytes()
+            tensor.ClearField("data_location")
+            tensor.ClearField("external_data")
+    return proto
 
 
 def _serialize(proto: Any) -> bytes:

@@ -31,7 +31,7 @@ class RewriteOptions(TypedDict, total=False):
     dry_run: bool
     dtype: Any
     epsilon: float
-    explain: bool
+    explain: Union[bool, str]
     external_data: str
     finite_check: bool
     follow: Union[bool, str]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import difflib
 import json
+import math
 import os
 from typing import Any, Mapping, Optional
 
-from . import _library
+from . import _errors, _library
 
 # Names of the C++ options whose flags are called otherwise.
 ALIASES = {
@@ -54,13 +55,31 @@ def check_names(of: str, options: Mapping[str, Any], function: str) -> None:
     for name in options:
         if name in known:
             continue
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
+        near = difflib.get_close_matches(name, known, 1, 0.75)
+        hint = f"; did you mean '{near[0]}'?" if near else _hint_of_library(of, name)
         raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
+
+
+def _hint_of_library(of: str, name: str) -> str:
+    """Returns what the programs say of flags of other tools."""
+    if of != "rewrite" or not isinstance(name, str):
+        return ""
+    try:
+        _library.context().text("amp_print_lists", json.dumps({name: True}).encode())
+    except _errors.OptionError as error:
+        line = str(error)
+        return line[line.index(";") :] if ";" in line else ""
+    return ""
 
 
 def _plain(name: str, value: Any) -> Any:
     """Returns a value that JSON can hold."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: expected a finite number, found {value}")
+    if isinstance(value, int) and abs(value) >= 1 << 64:
+        raise ValueError(f"{name}: expected a number of 64 bits, found {value}")
+    if isinstance(value, str) and not value.isprintable() and not value.isspace():
+        _check_text(name, value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, os.PathLike):
@@ -79,6 +98,13 @@ def _plain(name: str, value: Any) -> Any:
     raise TypeError(f"{name}: expected a text, a number, or a list or dict of these, found {type(value).__name__}")
 
 
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{name}: expected a text in UTF-8, found {text!r}") from None
+
+
 def to_json(of: str, options: Mapping[str, Any], function: str) -> bytes:
     """The options as JSON. Raises TypeError for unknown names and values of kinds that no option has."""
     check_names(of, options, function)
@@ -94,6 +120,8 @@ def to_json(of: str, options: Mapping[str, Any], function: str) -> bytes:
             if value is False:
                 no_fuse.append(FUSIONS[name])
         elif name == "limits":
+            if not isinstance(value or {}, Mapping):
+                raise TypeError(f"limits: expected a dict, found {type(value).__name__}")
             plain.update({f"max_{limit}": _plain(name, number) for limit, number in (value or {}).items()})
         elif name == "loss_scale_function":
             plain[name] = None if value is None else base64.b64encode(_function_bytes(value)).decode()
@@ -104,8 +132,10 @@ def to_json(of: str, options: Mapping[str, Any], function: str) -> bytes:
     if dims:
         plain["dim"] = dims
     if no_fuse:
-        plain["no_fuse"] = [*no_fuse, *([] if plain.get("no_fuse") is None else plain["no_fuse"])]
-    return json.dumps(plain).encode("utf-8", "surrogateescape")
+        given = plain.get("no_fuse") or []
+        given = ["all"] if given is True else [given] if isinstance(given, str) else given
+        plain["no_fuse"] = [*no_fuse, *given]
+    return json.dumps(plain, allow_nan=False).encode()
 
 
 def _function_bytes(function: Any) -> bytes:
@@ -114,6 +144,13 @@ def _function_bytes(function: Any) -> bytes:
     if hasattr(function, "SerializeToString"):
         return bytes(function.SerializeToString())
     raise TypeError(f"loss_scale_function: expected a FunctionProto or bytes, found {type(function).__name__}")
+
+
+def random_inputs_json(seed: Any, dims: Any) -> bytes:
+    """Options of amp_session_random_inputs."""
+    if not isinstance(dims or {}, Mapping):
+        raise TypeError(f"dims: expected a dict, found {type(dims).__name__}")
+    return json.dumps({"seed": _plain("seed", seed), "dims": _plain("dims", dims or {})}).encode()
 
 
 def tolerance_json(tolerance: Optional[float]) -> bytes:

@@ -23,9 +23,7 @@ class Policy:
     """
 
     def __init__(self, name: str) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"name: expected a text, found {type(name).__name__}")
-        types = json.loads(_library.context().text("amp_policy", name.encode()))
+        types = json.loads(_library.context().text("amp_policy", _library.text_bytes(name, "name")))
         self.name = name
         self.compute_dtype: str = types["compute_dtype"]
         self.variable_dtype: str = types["variable_dtype"]
@@ -46,4 +44,4 @@ def check_compatibility(dtype: str = "auto") -> str:
     Args:
         dtype: "float16", "bfloat16", or "auto": the type that this machine is fast with.
     """
-    return _library.context().text("amp_check_compatibility", dtype.encode()).rstrip("\n")
+    return _library.context().text("amp_check_compatibility", _library.text_bytes(dtype, "dtype")).rstrip("\n")

@@ -113,9 +113,12 @@ class RewriteResult(RewriteSummary):
             FileError: It cannot be written.
         """
         given = self._given.path
+        data = self._data
+        if self._model is not None:  # which the caller may have edited
+            data = _models.Given(self._model).data or b""
         _library.context().call(
             "amp_save_model",
-            _library.as_bytes(self._data),
+            _library.as_bytes(data),
             _library.path_bytes(path),
             None if given is None else _library.path_bytes(given),
             int(force),
@@ -130,15 +133,17 @@ def _progress_call(progress: Progress) -> Optional[Callable[[str, int, int], Any
         if not callable(progress):
             raise TypeError(f"progress: expected a callable or a bool, found {type(progress).__name__}")
         return progress
-    from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+    except ImportError:
+        raise ImportError("progress=True shows the bar of the package tqdm: pip install tqdm") from None
 
     bar = tqdm(total=None, leave=False)
 
     def tell(step: str, done: int, total: int) -> None:
         bar.set_description(step)
         bar.total = total or None
-        bar.n = done
-        bar.refresh()
+        bar.update(done - bar.n)
 
     return tell
 
@@ -204,11 +209,14 @@ def rewrite(model: Any, *, progress: Progress = None, **options: Unpack[RewriteO
 
 def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: str) -> RewriteResult:
     _options.check_names("rewrite", options, function)
-    given = _models.Given(model)
+    for name in ("in_place", "external_data", "dry_run", "force"):
+        if options.get(name):
+            raise _errors.OptionError(f"{name} is about files: use rewrite_file")
+    given = _models.Given(getattr(model, "model", model) if isinstance(model, RewriteResult) else model)
     with _samples.SampleFiles() as files:
         words = _options.to_json("rewrite", _files_of(options, files), function)
         if given.path is not None:
-            return _rewrite_path(given, words, options, progress)
+            return _rewrite_path(given, words, progress)
         rewritten = _library.Bytes()
         data = given.data or b""
         copied = b""
@@ -222,11 +230,8 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
         return RewriteResult(copied, given, summary)
 
 
-def _rewrite_path(given: _models.Given, words: bytes, options: dict[str, Any], progress: Progress) -> RewriteResult:
+def _rewrite_path(given: _models.Given, words: bytes, progress: Progress) -> RewriteResult:
     """By way of a temporary file, so that weights in external data are found."""
-    for name in ("in_place", "external_data"):
-        if options.get(name):
-            raise _errors.OptionError(f"{name} is about files: use rewrite_file")
     held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
         target = pathlib.Path(folder) / "model.onnx"
@@ -288,6 +293,8 @@ def training_step(model: Any, *, progress: Progress = None, **options: Unpack[Re
         >>> amp.Trainer(step).state_names()[:2]
         ['dense_1_weight', 'dense_1_bias']
     """
+    if "train" in options:
+        raise TypeError("training_step() got an unexpected keyword argument 'train'")
     result = _rewrite(model, progress, {"train": True, **options}, "training_step")
     result._has_own_forward = options.get("head") is None and not options.get("dims")
     _warn(result, 3)
@@ -304,6 +311,8 @@ def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptio
     Returns:
         The content of ranges.json: write it to a file, and give that as ranges=.
     """
+    if isinstance(samples, (list, tuple)) and not samples:
+        raise ValueError("samples: expected samples, found none")
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
         ranges = pathlib.Path(folder) / "ranges.json"
         words: Any = {"verify": "off", **options, "calibration": samples, "ranges": str(ranges), "dry_run": True}
@@ -336,7 +345,11 @@ def new_model(kind: str, layers: Any = None, *, seed: int = 0, task: Optional[st
     context = _library.context()
     try:
         context.call(
-            "amp_new_model", kind.encode(), None if sizes is None else sizes.encode(), words, ctypes.byref(place)
+            "amp_new_model",
+            _library.text_bytes(kind, "kind"),
+            None if sizes is None else _library.text_bytes(sizes, "layers"),
+            words,
+            ctypes.byref(place),
         )
         return ctypes.string_at(place.data, place.size)
     finally:

@@ -62,6 +62,8 @@ class SampleFiles:
 
     def _add(self, arrays: dict[str, Any], name: str, value: Any, what: str) -> None:
         """A sequence y is y/0, y/1; a map is y/keys and y/values."""
+        import numpy as np
+
         if isinstance(value, Mapping):
             arrays[f"{name}/keys"] = _arrays.as_array(list(value.keys()), what)
             arrays[f"{name}/values"] = _arrays.as_array(list(value.values()), what)
@@ -70,6 +72,8 @@ class SampleFiles:
                 self._add(arrays, f"{name}/{i}", element, what)
         else:
             array = _arrays.as_array(value, what)
+            if isinstance(value, (list, tuple, float)) and array.dtype == np.float64:
+                array = array.astype("float32")  # numbers of Python have no width of their own
             if array.dtype.hasobject:
                 array = array.astype(str)
             if not array.dtype.isbuiltin and array.dtype.kind not in "US":  # a type of ml_dtypes

@@ -54,8 +54,13 @@ class _Handle:
         self.made_at = _library.forks()
         self._free = getattr(_library.library(), free)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("sessions and trainers cannot be copied or pickled; make one of the model in each process")
+
     def __del__(self) -> None:
-        if self.pointer and _library.forks() == self.made_at:  # threads that it would wait for are not here otherwise
+        if (
+            getattr(self, "pointer", None) and _library.forks() == self.made_at
+        ):  # threads that it would wait for are not here otherwise
             self._free(self.pointer)
         self.pointer = None
 
@@ -140,12 +145,12 @@ class Session:
         """Where it runs: "cpu", "cuda:0"."""
         return self._device
 
-    def run(self, output_names: Optional[Sequence[str]], feeds: Feeds) -> list[Any]:
+    def run(self, output_names: Optional[Sequence[str]], input_feed: Feeds, run_options: None = None) -> list[Any]:
         """Runs the model.
 
         Args:
             output_names: The outputs that are wanted; None for all.
-            feeds: The inputs by name: arrays, and what has __array__ or __dlpack__; lists for sequences, dicts for
+            input_feed: The inputs by name: arrays, and what has __array__ or __dlpack__; lists for sequences, dicts for
                 maps. Arrays in C order are not copied. An input that no node reads may be left out.
 
         Returns:
@@ -155,19 +160,25 @@ class Session:
             OptionError: A name that is none, an input that is missing, or of another type or shape.
             ModelError, LimitError, DeviceError. KeyboardInterrupt: Ctrl-C ends the run.
         """
+        if run_options is not None:
+            raise TypeError("run_options: expected None; there are none here")
         handle = self._handle
         if _library._forks != handle.made_at:
             _library.check_process(handle.made_at, "session")
+        if output_names is not None and type(output_names) is not list:
+            if isinstance(output_names, str):
+                raise TypeError("output_names: expected a list of names, found a text")
+            output_names = list(output_names)
         try:
             plan, self._local.plan = self._local.plan, None  # taken: the handler of a signal may run the session, too
         except AttributeError:
             plan = None
         if plan is not None and plan.output_names == output_names:
-            found = plan.run(self._run, handle.pointer, feeds)
+            found = plan.run(self._run, handle.pointer, input_feed)
             if found is not None:
                 self._local.plan = plan if plan.holds else None
                 return found  # type: ignore[no-any-return]
-        inputs = _arrays.Inputs(_check_feeds(feeds), self._input_names.rows)
+        inputs = _arrays.Inputs(_check_feeds(input_feed), self._input_names.rows)
         outputs = _arrays.Outputs(self._all_outputs if output_names is None else self._addresses(output_names))
         context = _library.context()
         try:
@@ -177,15 +188,12 @@ class Session:
         finally:
             inputs.free()
         if code:
-            _check(context, code, feeds)
+            _check(context, code, input_feed)
         arrays = outputs.objects()
-        names = output_names if output_names is None else list(output_names)
-        self._local.plan = _arrays.RunPlan.make(names, feeds, self._input_names.rows, outputs, arrays)
+        self._local.plan = _arrays.RunPlan.make(output_names, input_feed, self._input_names.rows, outputs, arrays)
         return arrays
 
     def _addresses(self, names: Sequence[str]) -> list[int]:
-        if isinstance(names, str):
-            raise TypeError("output_names: expected a list of names, found a text")
         for name in names:
             if name not in self._output_names.rows:
                 known = ", ".join(repr(known) for known in self._output_names.rows)
@@ -206,7 +214,7 @@ class Session:
             (3, 8)
         """
         outputs = _arrays.Outputs([0] * len(self._inputs))
-        words = json.dumps({"seed": seed, "dims": dict(dims or {})}).encode()
+        words = _options.random_inputs_json(seed, dims)
         _library.check_process(self._handle.made_at, "session")
         _library.context().call(
             "amp_session_random_inputs", self._handle.pointer, words, outputs.address, outputs.count
@@ -304,6 +312,8 @@ def compare(
         True
     """
     first, second = _session_of(model, options), _session_of(other, options)
+    for session in (first, second):
+        _library.check_process(session._handle.made_at, "session")
     given = first.random_inputs() if feeds is None else _check_feeds(feeds)
     inputs = _arrays.Inputs(given, first._input_names.rows)
     context = _library.context()

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import dataclasses
 import json
+import math
 import pathlib
 import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, Optional
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ._option_types import SessionOptions
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class TrainStep:
     """The outcome of one step.
 
@@ -111,6 +112,8 @@ class Trainer:
 
     @learning_rate.setter
     def learning_rate(self, rate: float) -> None:
+        if not (math.isfinite(rate) and rate >= 0):
+            raise ValueError(f"learning_rate: expected a finite number of at least 0, found {rate}")
         _library.library().amp_trainer_set_learning_rate(self._pointer(), float(rate))
 
     def state_names(self) -> list[str]:
@@ -120,7 +123,9 @@ class Trainer:
     def state(self, name: str) -> Any:
         """A copy of a state, as an array."""
         output = _library.Output()
-        _library.context().call("amp_trainer_state", self._pointer(), name.encode(), ctypes.byref(output))
+        _library.context().call(
+            "amp_trainer_state", self._pointer(), _library.text_bytes(name, "name"), ctypes.byref(output)
+        )
         return _arrays.object_of_output(output)
 
     def set_state(self, name: str, value: Any) -> None:
@@ -131,7 +136,7 @@ class Trainer:
         finally:
             inputs.free()
 
-    def save_weights(self, path: Any, forward: Any = None, *, force: bool = False) -> None:
+    def save_weights(self, path: Any, forward: Any = None, *, force: bool = False, allow_nan: bool = False) -> None:
         """Writes a forward model with the trained weights, atomically.
 
         Args:
@@ -139,10 +144,15 @@ class Trainer:
             forward: The model that the step graph was made of, as for rewrite. None: what training_step was given,
                 where the trainer has its result; else the step graph's part up to the logits, taken back to float32.
             force: Replaces files of another kind than models, too.
+            allow_nan: Writes weights that have NaN or infinities, which is a RefusedError otherwise.
         """
         with self._forward_path(forward) as forward_bytes:
             _library.context().call(
-                "amp_trainer_save_weights", self._pointer(), _library.path_bytes(path), forward_bytes, int(force)
+                "amp_trainer_save_weights",
+                self._pointer(),
+                _library.path_bytes(path),
+                forward_bytes,
+                int(force) + 2 * int(allow_nan),
             )
 
     @contextlib.contextmanager
@@ -157,10 +167,16 @@ class Trainer:
             file.write_bytes(given.data or b"")
             yield _library.path_bytes(file)
 
-    def checkpoint(self, path: Any, *, note: str = "", force: bool = False) -> None:
-        """Writes all that resume needs to come to the same numbers, bit for bit. `note` is kept with it."""
+    def checkpoint(self, path: Any, *, note: str = "", force: bool = False, allow_nan: bool = False) -> None:
+        """Writes all that resume needs to come to the same numbers, bit for bit. `note` is kept with it.
+
+        `force` and `allow_nan` are as for save_weights."""
         _library.context().call(
-            "amp_trainer_save_checkpoint", self._pointer(), _library.path_bytes(path), note.encode(), int(force)
+            "amp_trainer_save_checkpoint",
+            self._pointer(),
+            _library.path_bytes(path),
+            _library.text_bytes(note, "note"),
+            int(force) + 2 * int(allow_nan),
         )
 
     def resume(self, path: Any) -> str:

@@ -56,8 +56,9 @@ class AmpBackend(Backend):
         **kwargs: Any,
     ) -> tuple[Any, ...]:
         """Runs one node: a model of it alone is made."""
-        names = [name for name in node.input if name]
-        arrays = [inputs[name] for name in names] if isinstance(inputs, dict) else list(inputs)
+        names = list(dict.fromkeys(name for name in node.input if name))
+        given = inputs if isinstance(inputs, dict) else dict(zip([name for name in node.input if name], inputs))
+        arrays = [given[name] for name in names]
         values = [
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in zip(names, arrays)

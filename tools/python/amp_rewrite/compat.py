@@ -20,6 +20,14 @@ from typing import Any, Callable, Iterable, Iterator, Optional
 
 from . import _errors, _rewrite, _session
 
+__all__ = [
+    "auto_convert_mixed_precision",
+    "convert_float_to_float16",
+    "convert_float_to_float16_model_path",
+    "convert_to_f16",
+    "convert_to_mixed_precision",
+]
+
 _LOW_NAMES = {"fp16": "float16", "bf16": "bfloat16"}
 _FLOAT, _FLOAT16, _BFLOAT16 = 1, 10, 16  # TensorProto.DataType
 
@@ -70,51 +78,86 @@ def _load(path: Any) -> Any:
     return onnx.load(path)
 
 
+def _rename(graph: Any, names: dict[str, str]) -> None:
+    """Renames values of an outer graph in a body: what the body defines itself hides them."""
+    own = {value.name for value in (*graph.input, *graph.initializer)}
+    own |= {tensor.values.name for tensor in graph.sparse_initializer}
+    own |= {name for node in graph.node for name in node.output}
+    seen = {name: new for name, new in names.items() if name not in own}
+    if not seen:
+        return
+    for node in graph.node:
+        _rename_uses(node, seen)
+    for value in graph.output:
+        value.name = seen.get(value.name, value.name)
+
+
+def _rename_uses(node: Any, names: dict[str, str]) -> None:
+    for i, name in enumerate(node.input):
+        node.input[i] = names.get(name, name)
+    for attribute in node.attribute:
+        for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            _rename(body, names)
+
+
+def _all_names(model: Any) -> set[str]:
+    names: set[str] = set()
+    for graph in _graphs(model):
+        names |= {value.name for value in (*graph.input, *graph.output, *graph.initializer, *graph.value_info)}
+        names |= {tensor.values.name for tensor in graph.sparse_initializer}
+        names |= {name for node in graph.node for name in (*node.input, *node.output)}
+    return names
+
+
 def low_inputs_and_outputs(model: Any, low: int, kept: Iterable[str] = ()) -> Any:
     """The model with every float32 input and output of the type `low`, but for those that are kept: casts are added.
 
-    A rewrite makes those low alone that a low operator reads or gives; other converters make all of them so."""
+    A rewrite makes those low alone that a low operator reads or gives; other converters make all of them so. An output
+    that is an initializer keeps its type, and an input that is an output stays one value."""
     from onnx import helper
 
-    keep = set(kept)
-    graph = model.graph
-    initializers = {tensor.name for tensor in graph.initializer}
-    taken = {name for g in _graphs(model) for node in g.node for name in (*node.input, *node.output)}
+    graph, taken = model.graph, _all_names(model)
+    constants = {tensor.name for tensor in graph.initializer}
+    constants |= {tensor.values.name for tensor in graph.sparse_initializer}
+    keep = constants | set(kept)
 
-    def fresh(name: str) -> str:
+    def wide(name: str) -> str:
         candidate = f"{name}_amp_float32"
         while candidate in taken:
             candidate += "_"
         taken.add(candidate)
         return candidate
 
-    def is_wanted(value: Any) -> bool:
-        return value.type.tensor_type.elem_type == _FLOAT and value.name not in keep | initializers
+    def wanted(values: Any) -> list[str]:
+        return [v.name for v in values if v.type.tensor_type.elem_type == _FLOAT and v.name not in keep]
 
-    inputs = {value.name: fresh(value.name) for value in graph.input if is_wanted(value)}
-    outputs = {value.name: fresh(value.name) for value in graph.output if is_wanted(value)}
+    inputs = {name: wide(name) for name in dict.fromkeys(wanted(graph.input))}
+    outputs = {name: wide(name) for name in dict.fromkeys(wanted(graph.output)) if name not in inputs}
     names = {**inputs, **outputs}
     if not names:
         return model
-    both = set(inputs) & set(outputs)  # an input that is an output too stays one value of one type
-    for each in _graphs(model):
-        for node in each.node:
-            for i, name in enumerate(node.input):
-                node.input[i] = names.get(name, name)
-            for i, name in enumerate(node.output):
-                node.output[i] = names.get(name, name)
-        if each is not graph:
-            for value in each.output:
-                value.name = names.get(value.name, value.name)
+    for node in graph.node:
+        _rename_uses(node, names)
+        for i, name in enumerate(node.output):
+            node.output[i] = outputs.get(name, name)
     for value in (*graph.input, *graph.output):
         if value.name in names:
             value.type.tensor_type.elem_type = low
-    casts = [helper.make_node("Cast", [name], [wide], to=_FLOAT) for name, wide in inputs.items()]
-    for cast in reversed(casts):
-        graph.node.insert(0, cast)
-    graph.node.extend(
-        helper.make_node("Cast", [wide], [name], to=low) for name, wide in outputs.items() if name not in both
-    )
+    opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), None)
+    if opset is None:
+        opset = 13
+        model.opset_import.append(helper.make_opsetid("", opset))
+    by_name = {_FLOAT: "FLOAT", _FLOAT16: "FLOAT16", _BFLOAT16: "BFLOAT16"}
+    first_with_numbers = 6  # of Cast
+
+    def cast(source: str, target: str, to: int) -> Any:
+        return helper.make_node("Cast", [source], [target], to=to if opset >= first_with_numbers else by_name[to])
+
+    before = [cast(name, inputs[name], _FLOAT) for name in inputs]
+    after = [cast(outputs[name], name, low) for name in outputs]
+    nodes = [*before, *graph.node, *after]
+    del graph.node[:]
+    graph.node.extend(nodes)
     return model
 
 
@@ -171,6 +214,8 @@ def convert_float_to_float16(
         node_block_list: Names of nodes that stay float32.
         check_fp16_ready: Raises ValueError for a model that has float16 inputs or outputs already.
     """
+    if isinstance(model, (str, os.PathLike)):
+        model = _load(model)
     if check_fp16_ready and has_float16(model):
         raise ValueError("the model has float16 inputs or outputs already; check_fp16_ready=False converts it again")
     warn_of_values(min_positive_val, max_finite_val, (1e-7, 1e4))
