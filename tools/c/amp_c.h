@@ -60,6 +60,7 @@ typedef struct AmpContext AmpContext;
 typedef struct AmpSession AmpSession;
 typedef struct AmpTrainer AmpTrainer;
 typedef struct AmpValue AmpValue;
+typedef struct AmpReport AmpReport;
 
 typedef struct AmpBytes {
   const void* data;
@@ -132,12 +133,16 @@ AMP_API void amp_end(void);
 AMP_API AmpCode amp_options_schema(AmpContext* context, const char* of, const char** json);
 
 /* ---- rewriting. `summary` may be NULL: an object with changed, line, unchanged_because, verification, compatibility,
- * warnings, advice, report (an object) and explanation; diff and stages where options ask for them. */
+ * policy_dtypes, warnings, advice; diff and stages where options ask for them. `report` may be NULL: to be freed. */
 AMP_API AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, AmpBytes* rewritten,
-                            const char** summary);
+                            const char** summary, AmpReport** report);
 /* Streams external data. `output` may be NULL with "dry_run": true or "in_place": true. */
 AMP_API AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* output, const char* options,
-                                 const char** summary);
+                                 const char** summary, AmpReport** report);
+/* The report as JSON; as the table that `amp-rewrite --explain` prints, with `float32_only` as --explain=float32. */
+AMP_API AmpCode amp_report_json(AmpContext* context, const AmpReport* report, const char** json);
+AMP_API AmpCode amp_report_text(AmpContext* context, const AmpReport* report, int float32_only, const char** text);
+AMP_API void amp_report_free(AmpReport* report);
 /* Writes a model in memory to a file, atomically. `input`: the file that it was made from, which is not replaced; may be
  * NULL. `force`: replaces a file of another kind, too. */
 AMP_API AmpCode amp_save_model(AmpContext* context, AmpBytes model, const char* path, const char* input, int force);

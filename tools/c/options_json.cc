@@ -252,7 +252,6 @@ absl::StatusOr<RewriteOptions> RewriteOptionsOfJson(const char* json) {
   AMP_ASSIGN_OR_RETURN(const ParsedArguments parsed, ParseArguments(arguments));
   if (parsed.arguments.report == "-") return UsageError("--report: expected a path, found '-'");
   RewriteOptions options = parsed.arguments.options;
-  options.report = options.explain = true;
   options.keep_io_names = kept_names.empty() ? options.keep_io_names : kept_names;
   options.train.loss_scale_function = std::move(loss_scale_function);
   return options;

@@ -1,4 +1,5 @@
 // Rewriting, and what it is decided by: the functions of tools/c/amp_c.h.
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "ir/file/save.h"
 #include "nlohmann/json.hpp"
 #include "passes/record/metadata_json.h"
+#include "passes/report/report.h"
 #include "runtime/device_run/open_device.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
@@ -21,6 +23,10 @@
 #include "tools/program/flag_values.h"
 #include "tools/train/train_arguments.h"
 
+struct AmpReport {
+  std::shared_ptr<const amp::Report> details;
+};
+
 namespace amp {
 namespace {
 
@@ -32,7 +38,6 @@ Json Texts(const std::vector<std::string>& texts) {
   return array;
 }
 
-// The report is JSON already, and large.
 std::string SummaryJson(const RewriteSummary& summary) {
   Json json = {{"changed", summary.changed},
                {"line", TextOfBytes(summary.line)},
@@ -42,12 +47,16 @@ std::string SummaryJson(const RewriteSummary& summary) {
                {"policy_dtypes", summary.policy_dtypes},
                {"warnings", Texts(summary.warnings)},
                {"advice", Texts(summary.advice)},
-               {"explanation", TextOfBytes(summary.explanation)},
                {"diff", TextOfBytes(summary.diff)},
                {"stages", TextOfBytes(summary.stages)}};
-  std::string text = json.dump();
-  text.pop_back();
-  return absl::StrCat(text, ",\"report\":", summary.report, "}");
+  return json.dump();
+}
+
+// Sets what a rewrite gives besides a model. All is made before anything is set.
+void SetOutcome(AmpContext& context, RewriteSummary result, const char** summary, AmpReport** report) {
+  const char* const text = summary == nullptr ? nullptr : context.Give(SummaryJson(result));
+  if (report != nullptr) *report = new AmpReport{std::move(result.details)};
+  if (summary != nullptr) *summary = text;
 }
 
 absl::StatusOr<RewriteOptions> Options(AmpContext& context, const char* json) {
@@ -86,31 +95,52 @@ AmpCode amp_options_schema(AmpContext* context, const char* of, const char** jso
   });
 }
 
-AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, AmpBytes* rewritten,
-                    const char** summary) {
+AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, AmpBytes* rewritten, const char** summary,
+                    AmpReport** report) {
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::ExpectBytes("a model", model));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the model", rewritten));
     AMP_ASSIGN_OR_RETURN(const amp::RewriteOptions how, amp::Options(*context, options));
     AMP_ASSIGN_OR_RETURN(amp::RewrittenBytes result, amp::RewriteBytes(amp::AsView(model), how));
-    const char* const text = summary == nullptr ? nullptr : context->Give(amp::SummaryJson(result.summary));
-    *rewritten = context->GiveBytes(std::move(result.model));
-    if (summary != nullptr) *summary = text;
+    const AmpBytes bytes = context->GiveBytes(std::move(result.model));
+    amp::SetOutcome(*context, std::move(result.summary), summary, report);
+    *rewritten = bytes;
     return absl::OkStatus();
   });
 }
 
 AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* output, const char* options,
-                         const char** summary) {
+                         const char** summary, AmpReport** report) {
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a path to a model", input));
     AMP_ASSIGN_OR_RETURN(const amp::RewriteOptions how, amp::Options(*context, options));
     const std::string target = output != nullptr ? output : how.in_place ? input : "";
-    AMP_ASSIGN_OR_RETURN(const amp::RewriteSummary result, amp::RewriteFile(input, target, how));
-    if (summary != nullptr) *summary = context->Give(amp::SummaryJson(result));
+    AMP_ASSIGN_OR_RETURN(amp::RewriteSummary result, amp::RewriteFile(input, target, how));
+    amp::SetOutcome(*context, std::move(result), summary, report);
     return absl::OkStatus();
   });
 }
+
+AmpCode amp_report_json(AmpContext* context, const AmpReport* report, const char** json) {
+  return amp::Call(context, [&]() -> absl::Status {
+    AMP_RETURN_IF_ERROR(amp::Expect("a report", report));
+    AMP_RETURN_IF_ERROR(amp::Expect("a place for the text", json));
+    *json = context->Give(amp::ReportJson(*report->details));
+    return absl::OkStatus();
+  });
+}
+
+AmpCode amp_report_text(AmpContext* context, const AmpReport* report, int float32_only, const char** text) {
+  return amp::Call(context, [&]() -> absl::Status {
+    AMP_RETURN_IF_ERROR(amp::Expect("a report", report));
+    AMP_RETURN_IF_ERROR(amp::Expect("a place for the text", text));
+    const amp::Shown shown = float32_only != 0 ? amp::Shown::kFloat32 : amp::Shown::kAll;
+    *text = context->Give(amp::ReportText(*report->details, shown));
+    return absl::OkStatus();
+  });
+}
+
+void amp_report_free(AmpReport* report) { delete report; }
 
 AmpCode amp_save_model(AmpContext* context, AmpBytes model, const char* path, const char* input, int force) {
   return amp::Call(context, [&]() -> absl::Status {

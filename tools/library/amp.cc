@@ -80,6 +80,7 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   summary.warnings = warnings;
   summary.advice = outcome.report.AllAdvice();
   summary.hints = outcome.report.hints;
+  summary.details = std::make_shared<const Report>(std::move(outcome.report));
   return summary;
 }
 

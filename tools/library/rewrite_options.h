@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 
 namespace amp {
 
+struct Report;
 struct RewriteSummary;
 
 // Where a rewrite is.
@@ -158,6 +160,8 @@ struct RewriteSummary {
   std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named
   std::vector<std::string> warnings, advice;  // those of the report
   std::vector<std::string> hints;             // of the advice, what is about the model rather than this rewrite
+  // ---- internal: report and explanation are made of this (passes/report/report.h)
+  std::shared_ptr<const Report> details;
 };
 
 struct RewriteResult {

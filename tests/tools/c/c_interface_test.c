@@ -21,11 +21,17 @@ int main(void) {
   AmpContext* const context = amp_context_new();
   Expect(context != NULL && amp_abi() == AMP_ABI, "the library is of this header's version");
   AmpBytes model, mixed, step;
-  const char* summary;
+  const char *summary, *why;
+  AmpReport* report;
   Check(context, amp_new_model(context, "mlp", "4-8-2", NULL, &model), "new model");
-  Check(context, amp_rewrite(context, model, "{\"dtype\": \"float16\", \"deny\": [\"Relu\"]}", &mixed, &summary),
+  Check(context,
+        amp_rewrite(context, model, "{\"dtype\": \"float16\", \"deny\": [\"Relu\"]}", &mixed, &summary, &report),
         "rewrite");
   Expect(strstr(summary, "\"changed\":true") != NULL, "the model is changed");
+  Check(context, amp_report_text(context, report, 1, &why), "explanation");
+  Expect(strstr(why, "Relu") != NULL, "the float32 node is explained");
+  Check(context, amp_report_json(context, report, &why), "report");
+  amp_report_free(report);
 
   float x[2][4] = {{1, 2, 3, 4}, {4, 3, 2, 1}};
   const int64_t shape[] = {2, 4}, count[] = {2};
@@ -53,7 +59,8 @@ int main(void) {
   Expect(amp_session_run(NULL, session, NULL, 0, NULL, 0) == AMP_OPTION, "no context is an error");
   amp_session_free(session);
 
-  Check(context, amp_rewrite(context, model, "{\"train\": true, \"optimizer\": \"adam\"}", &step, NULL), "step graph");
+  Check(context, amp_rewrite(context, model, "{\"train\": true, \"optimizer\": \"adam\"}", &step, NULL, NULL),
+        "step graph");
   AmpTrainer* trainer;
   AmpStep done;
   const int64_t labels[] = {0, 1};

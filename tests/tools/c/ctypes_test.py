@@ -43,7 +43,14 @@ def call(name, *arguments):
 
 model, mixed, summary, session = Bytes(), Bytes(), c_char_p(), c_void_p()
 call("amp_new_model", b"mlp", b"4-8-2", b'{"seed": 3}', byref(model))
-call("amp_rewrite", model, json.dumps({"dtype": "bfloat16", "verify": "off"}).encode(), byref(mixed), byref(summary))
+call(
+    "amp_rewrite",
+    model,
+    json.dumps({"dtype": "bfloat16", "verify": "off"}).encode(),
+    byref(mixed),
+    byref(summary),
+    None,
+)
 assert json.loads(summary.value)["changed"], summary.value
 call("amp_session_new", mixed, b'{"threads": 1}', byref(session))
 x = array.array("f", [1, 2, 3, 4, 5, 6, 7, 8])

@@ -65,8 +65,10 @@ class Step(ctypes.Structure):
 # Functions that return an AmpCode and take a context first: what they take behind it.
 _CODES: dict[str, list[Any]] = {
     "amp_options_schema": [c_char_p, POINTER(c_char_p)],
-    "amp_rewrite": [Bytes, c_char_p, POINTER(Bytes), POINTER(c_char_p)],
-    "amp_rewrite_file": [c_char_p, c_char_p, c_char_p, POINTER(c_char_p)],
+    "amp_rewrite": [Bytes, c_char_p, POINTER(Bytes), POINTER(c_char_p), POINTER(c_void_p)],
+    "amp_rewrite_file": [c_char_p, c_char_p, c_char_p, POINTER(c_char_p), POINTER(c_void_p)],
+    "amp_report_json": [c_void_p, POINTER(c_char_p)],
+    "amp_report_text": [c_void_p, c_int, POINTER(c_char_p)],
     "amp_save_model": [Bytes, c_char_p, c_char_p, c_int],
     "amp_print_lists": [c_char_p, POINTER(c_char_p)],
     "amp_list_profiles": [POINTER(c_char_p)],
@@ -111,6 +113,7 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
     "amp_value_kind": (c_int, [c_void_p]),
     "amp_value_size": (c_size_t, [c_void_p]),
     "amp_value_free": (None, [c_void_p]),
+    "amp_report_free": (None, [c_void_p]),
     "amp_session_free": (None, [c_void_p]),
     "amp_trainer_free": (None, [c_void_p]),
     "amp_trainer_num_steps": (c_int64, [c_void_p]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import html
 import json
 import os
@@ -22,6 +23,31 @@ PathLike = Union[str, "os.PathLike[str]"]
 Progress = Union[bool, Callable[[str, int, int], Any], None]
 
 
+class _Outcome:
+    """What a rewrite gives besides a model. The report is made when it is asked for."""
+
+    def __init__(self, summary: dict[str, Any], report: Optional[int]) -> None:
+        self.summary = summary
+        self._report = report
+        self._texts: dict[tuple[Any, ...], str] = {}
+
+    def text(self, name: str, *arguments: Any) -> str:
+        """A text that a function of the library makes of the report."""
+        key = (name, *arguments)
+        if key not in self._texts:
+            self._texts[key] = _library.context().text(name, self._report, *arguments)
+        return self._texts[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        for key in (("amp_report_json",), ("amp_report_text", 0), ("amp_report_text", 1)):
+            self.text(*key)
+        return {"summary": self.summary, "_report": None, "_texts": self._texts}
+
+    def __del__(self) -> None:
+        if getattr(self, "_report", None):
+            _library.library().amp_report_free(self._report)
+
+
 class RewriteSummary:
     """The outcome of a rewrite.
 
@@ -31,11 +57,11 @@ class RewriteSummary:
         verification: "verified: largest relative error 0.0004 on made-up inputs", "not verified: why", or "".
         warnings: What is worth a look, a line each.
         advice: Flags that may help, a line each.
-        report: The report as a dict; passes/README.md has its fields: "nodes", "casts", "weights", "totals", ...
     """
 
-    def __init__(self, summary: dict[str, Any]) -> None:
-        self._summary = summary
+    def __init__(self, outcome: _Outcome) -> None:
+        summary = outcome.summary
+        self._outcome = outcome
         self.changed: bool = summary["changed"]
         self.line: str = summary["line"]
         self.unchanged_because: str = summary["unchanged_because"]
@@ -43,13 +69,19 @@ class RewriteSummary:
         self.compatibility: str = summary["compatibility"]
         self.warnings: list[str] = summary["warnings"]
         self.advice: list[str] = summary["advice"]
-        self.report: dict[str, Any] = summary["report"]
         self.diff: str = summary["diff"]
         self.stages: str = summary["stages"]
 
-    def explain(self) -> str:
-        """The table that `amp-rewrite --explain` prints: of every node its class, type, and why."""
-        return str(self._summary["explanation"])
+    @functools.cached_property
+    def report(self) -> dict[str, Any]:
+        """The report as a dict; passes/README.md has its fields: "nodes", "casts", "weights", "totals", ..."""
+        return dict(json.loads(self._outcome.text("amp_report_json")))
+
+    def explain(self, *, float32_only: bool = False) -> str:
+        """The table that `amp-rewrite --explain` prints: of every node its class, type, and why.
+
+        `float32_only`: of nodes that stay float32 alone, as --explain=float32."""
+        return self._outcome.text("amp_report_text", int(float32_only))
 
     def __repr__(self) -> str:
         parts = [self.line or self.unchanged_because]
@@ -92,8 +124,8 @@ class RewriteResult(RewriteSummary):
             for such a one.
     """
 
-    def __init__(self, data: bytes, given: _models.Given, summary: dict[str, Any]) -> None:
-        super().__init__(summary)
+    def __init__(self, data: bytes, given: _models.Given, outcome: _Outcome) -> None:
+        super().__init__(outcome)
         self._data = data
         self._given = given
         self._model: Any = None
@@ -163,14 +195,15 @@ def _warn(summary: RewriteSummary, stacklevel: int) -> None:
         warnings.warn(warning, _errors.AmpWarning, stacklevel=stacklevel)
 
 
-def _run(json_options: bytes, progress: Progress, call: Callable[[_library.Context, Any], None]) -> dict[str, Any]:
-    """Calls a function that gives a summary."""
+def _run(progress: Progress, call: Callable[[_library.Context, Any, Any], None]) -> _Outcome:
+    """Calls a function that gives a summary and a report."""
     context = _library.context()
-    place = ctypes.c_char_p()
+    summary, report = ctypes.c_char_p(), ctypes.c_void_p()
     context.set_progress(_progress_call(progress))
     try:
-        call(context, ctypes.byref(place))
-        return dict(json.loads((place.value or b"{}").decode("utf-8", "replace")))
+        call(context, ctypes.byref(summary), ctypes.byref(report))
+        text = (summary.value or b"{}").decode("utf-8", "replace")
+        return _Outcome(json.loads(text), report.value)
     finally:
         context.set_progress(None)
         context.library.amp_context_clear(context.pointer)
@@ -221,13 +254,13 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
         data = given.data or b""
         copied = b""
 
-        def call(context: _library.Context, place: Any) -> None:
+        def call(context: _library.Context, *places: Any) -> None:
             nonlocal copied
-            context.call("amp_rewrite", _library.as_bytes(data), words, ctypes.byref(rewritten), place)
+            context.call("amp_rewrite", _library.as_bytes(data), words, ctypes.byref(rewritten), *places)
             copied = ctypes.string_at(rewritten.data, rewritten.size) if rewritten.size else b""
 
-        summary = _run(words, progress, call)
-        return RewriteResult(copied, given, summary)
+        outcome = _run(progress, call)
+        return RewriteResult(copied, given, outcome)
 
 
 def _rewrite_path(given: _models.Given, words: bytes, progress: Progress) -> RewriteResult:
@@ -236,12 +269,14 @@ def _rewrite_path(given: _models.Given, words: bytes, progress: Progress) -> Rew
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
         target = pathlib.Path(folder) / "model.onnx"
 
-        def call(context: _library.Context, place: Any) -> None:
-            context.call("amp_rewrite_file", _library.path_bytes(given.path), _library.path_bytes(target), held, place)
+        def call(context: _library.Context, *places: Any) -> None:
+            context.call(
+                "amp_rewrite_file", _library.path_bytes(given.path), _library.path_bytes(target), held, *places
+            )
 
-        summary = _run(held, progress, call)
+        outcome = _run(progress, call)
         data = target.read_bytes() if target.exists() else b""
-    return RewriteResult(data, given, summary)
+    return RewriteResult(data, given, outcome)
 
 
 def rewrite_file(
@@ -268,10 +303,10 @@ def rewrite_file(
     with _samples.SampleFiles() as files:
         text = _options.to_json("rewrite", _files_of(words, files), "rewrite_file")
 
-        def call(context: _library.Context, place: Any) -> None:
-            context.call("amp_rewrite_file", source_bytes, target, text, place)
+        def call(context: _library.Context, *places: Any) -> None:
+            context.call("amp_rewrite_file", source_bytes, target, text, *places)
 
-        summary = RewriteSummary(_run(text, progress, call))
+        summary = RewriteSummary(_run(progress, call))
     _warn(summary, 3)
     return summary
 
