@@ -62,9 +62,7 @@ CallScope::CallScope() noexcept { ++num_calls; }
 CallScope::~CallScope() { --num_calls; }
 bool CallScope::is_over() const { return are_over; }
 
-absl::Status Expect(const char* name, const void* pointer) {
-  return pointer != nullptr ? absl::OkStatus() : UsageError("expected ", name, ", found a null pointer");
-}
+absl::Status NullPointer(const char* name) { return UsageError("expected ", name, ", found a null pointer"); }
 
 absl::Status ExpectBytes(const char* name, AmpBytes bytes) {
   return bytes.size == 0 ? absl::OkStatus() : Expect(name, bytes.data);

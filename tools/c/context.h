@@ -77,8 +77,12 @@ AmpCode Call(AmpContext* context, Work work) noexcept {
   }
 }
 
+absl::Status NullPointer(const char* name);
 // An argument that must not be null.
-absl::Status Expect(const char* name, const void* pointer);
+template <typename T>
+absl::Status Expect(const char* name, const T* pointer) {
+  return pointer != nullptr ? absl::OkStatus() : NullPointer(name);
+}
 absl::Status ExpectBytes(const char* name, AmpBytes bytes);
 
 inline absl::string_view AsView(AmpBytes bytes) { return {static_cast<const char*>(bytes.data), bytes.size}; }

@@ -24,7 +24,7 @@ Progress = Union[bool, Callable[[str, int, int], Any], None]
 
 
 class _Outcome:
-    """What a rewrite gives besides a model. The report is made when it is asked for."""
+    """The summary of a rewrite, and its report, which is made when it is asked for."""
 
     def __init__(self, summary: dict[str, Any], report: Optional[int]) -> None:
         self.summary = summary
