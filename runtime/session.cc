@@ -274,6 +274,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     onednn::SetThreadsOf(*library, state_->options.threads > 0 ? state_->options.threads : UsableThreads());
   }
   const TeamScope team(library);
+  const onednn::RunScope run(library);
   std::optional<FlushScope> flushes;
   if (state_->options.flush_subnormals) flushes.emplace(library);
   std::optional<MeansOverRanks> means;

@@ -93,6 +93,12 @@ enum class Sharing {
 // The library. As a Team, it runs work on the threads that the library itself uses, as many as SetThreads says.
 class Library : public Team {
  public:
+  // A run of a model on the calling thread begins, is between two nodes, and ends. Signals that a product holds back
+  // (runtime/onednn/held_signals.h) then wait for some milliseconds of such a run at most, rather than be let through
+  // behind each product.
+  virtual void BeginRun() const = 0;
+  virtual void BetweenNodes() const = 0;
+  virtual void EndRun() const = 0;
   // Whether the processor computes in the type fast enough to be worth it. kInt8: whether dot products of 8 bits are
   // exact.
   virtual bool ComputesIn(DType dtype) const = 0;

@@ -504,6 +504,9 @@ class OneDnnLibrary : public Library {
     return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
            (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
+  void BeginRun() const override { SignalsOfRun::Begin(); }
+  void BetweenNodes() const override { SignalsOfRun::BetweenNodes(); }
+  void EndRun() const override { SignalsOfRun::End(); }
   void SetThreads(int count) const override { SetTeamSize(count); }
   void SetSharing(Sharing sharing) const override { onednn::SetSharing(sharing); }
   void ShareFloatMode() const override { ShareFloatModeWithTeam(); }

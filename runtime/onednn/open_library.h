@@ -25,6 +25,22 @@ ThreadShortage FindThreadShortage();
 // Calls SetThreads of the opened library, and records a shortage for FindThreadShortage.
 void SetThreadsOf(const Library& library, int count);
 
+// Library::BeginRun and EndRun. `library` may be null.
+class RunScope {
+ public:
+  explicit RunScope(const Library* library) : library_(library) {
+    if (library_ != nullptr) library_->BeginRun();
+  }
+  ~RunScope() {
+    if (library_ != nullptr) library_->EndRun();
+  }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  const Library* library_;
+};
+
 }  // namespace amp::onednn
 
 #endif  // AMP_RUNTIME_ONEDNN_OPEN_LIBRARY_H_

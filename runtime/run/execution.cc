@@ -11,6 +11,7 @@
 #include "ir/schema/schema.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/no_kernel_error.h"
+#include "runtime/onednn/open_library.h"
 #include "runtime/plan/widened.h"
 
 namespace amp {
@@ -166,6 +167,7 @@ std::vector<Datum> Execution::SequencesNeededLater(const Instruction& instructio
 absl::Status Execution::RunNode(const Instruction& instruction) {
   Inputs inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
+  if (const onednn::Library* const library = onednn::OpenLibrary().library) library->BetweenNodes();
   if (may_go_on_ != nullptr) AMP_RETURN_IF_ERROR((*may_go_on_)(model_.node(instruction.node), inputs));
   const std::vector<Datum> needed = SequencesNeededLater(instruction);
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
