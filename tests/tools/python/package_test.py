@@ -69,7 +69,8 @@ class Docs(unittest.TestCase):
 class Types(unittest.TestCase):
     def test_option_types_are_those_of_the_flags(self):
         maker = pathlib.Path(__file__).resolve().parents[3] / "tools" / "python" / "make_option_types.py"
-        made = subprocess.run([sys.executable, maker], capture_output=True, text=True, check=True).stdout
+        run = f"import runpy; runpy.run_path({str(maker)!r}, run_name='__main__')"  # not with the package beside it
+        made = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True).stdout
         types = pathlib.Path(amp.__file__).with_name("_option_types.py")
         self.assertEqual(made, types.read_text(), "python tools/python/make_option_types.py makes it")
 
