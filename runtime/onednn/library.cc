@@ -19,6 +19,10 @@
 namespace amp::onednn {
 namespace {
 
+// A thread begins with the signals held back that its maker holds back. Whatever the library runs on a team may make
+// threads of the team, on which products run later.
+bool MayMakeThreads() { return TeamSize() > 1; }
+
 using Descriptor = dnnl::memory::desc;
 using Dims = std::vector<int64_t>;
 
@@ -194,6 +198,7 @@ class OneDnnPrimitive : public Primitive {
   bool Pack(const void* plain, void* packed) const override {
     try {
       dnnl::memory from = MemoryAt(plain_b_, plain), to = MemoryAt(b_, packed);
+      const HeldSignals held(MayMakeThreads());
       dnnl::reorder(from, to).execute(Stream(), from, to);
       Stream().wait();
       return true;
@@ -272,7 +277,7 @@ class OneDnnPrimitive : public Primitive {
     for (const void* operand : arguments.post_operands) done = done && point_to(operand);
     if (!bias_.is_zero()) done = done && point_to(arguments.bias);
     if (!a_zero_.is_zero()) done = done && point_to(arguments.a_zero);
-    const HeldSignals held(keeps_values_below_stack_);
+    const HeldSignals held(keeps_values_below_stack_ || MayMakeThreads());
     return done &&
            Succeeded(dnnl_primitive_execute(primitive_.get(), Stream().get(),
                                             static_cast<int>(memories.arguments.size()), memories.arguments.data()));
@@ -445,7 +450,7 @@ class WeightsGradient : public Primitive {
   bool Run(const Arguments& arguments) const override {
     try {
       void* const packed = static_cast<char*>(arguments.scratch) + OffsetOfPacked();
-      const HeldSignals held(KeepsValuesBelowStack(implementation_));
+      const HeldSignals held(KeepsValuesBelowStack(implementation_) || MayMakeThreads());
       dnnl::memory w = MemoryAt(w_, to_plain_ ? packed : arguments.y);
       primitive_.execute(Stream(), {{DNNL_ARG_SRC, MemoryAt(x_, arguments.a)},
                                     {DNNL_ARG_DIFF_DST, MemoryAt(y_, arguments.b)},

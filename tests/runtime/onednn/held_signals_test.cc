@@ -33,9 +33,12 @@ class Alarms {
 };
 
 TEST_CASE("held signals: products are right while signals arrive") {
+  SessionOptions options;
+  options.threads = GENERATE(1, 2);
   constexpr int kRows = 64, kTerms = 1024, kColumns = 10, kRuns = 3000;
   const auto session = MakeSession({.text = R"(<ir_version: 8, opset_import: ["" : 17]>
-    g (float[64,1024] a, float[1024,10] b) => (float[64,10] y) { y = MatMul (a, b) })"});
+    g (float[64,1024] a, float[1024,10] b) => (float[64,10] y) { y = MatMul (a, b) })"},
+                                   options);
   std::vector<float> a(size_t{kRows} * kTerms), b(size_t{kTerms} * kColumns);
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
