@@ -47,6 +47,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
     if (settings.guards == Guards::kAll) {
       VetoList list(guarded, traits);
       GuardStructure(guarded, list);
+      AMP_RETURN_IF_ERROR(settings.MayGoOn());
       GuardDemands(guarded, settings.observed.get(), list);
       add(std::move(list));
     }
@@ -56,6 +57,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
       add(std::move(list));
     }
   }
+  AMP_RETURN_IF_ERROR(settings.MayGoOn());
   ConstantGuardOptions options;
   options.max_weight_error = settings.max_weight_error;
   options.are_cast = settings.weights == WeightMode::kCast;
@@ -109,6 +111,7 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   for (const HeldNode& held : inputs.held) decision.classes.nodes[held.node] = {.op_class = OpClass::kInfer};
   const IdVector<NodeId, NodeTraits> traits =
       CollectTraits(model, decision.classes, {inputs.faults, inputs.batch_norms.stay_float32}, settings);
+  AMP_RETURN_IF_ERROR(settings.MayGoOn());
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
   const absl::flat_hash_set<NodeId> freed(inputs.freed.begin(), inputs.freed.end());
   std::erase_if(decision.vetoes, [&](const Veto& veto) { return freed.contains(decision.graph[veto.vertex].node); });
@@ -116,6 +119,7 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   options.follow = inputs.lists.follow();
   options.placement = inputs.lists.placement();
   options.target_can_run = settings.target.can_run_low;
+  AMP_RETURN_IF_ERROR(settings.MayGoOn());
   decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released, options);
   if (settings.guards != Guards::kNone && inputs.freed.empty()) {
     MatchNormTypes(model, decision.graph, decision.released, decision.paint);

@@ -64,8 +64,11 @@ struct RewriteSettings {
   std::optional<WrapSettings> wrap;                // a training graph gets a loss scale; then that is painted
   bool diff = false;                               // fill RewriteOutcome::diff
   std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
+  std::function<absl::Status()> may_go_on;         // asked between steps that take long; an error ends the rewrite
   std::optional<Stage> stop_after;
   std::vector<Stage> print_after;  // fill RewriteOutcome::stages
+
+  absl::Status MayGoOn() const { return may_go_on ? may_go_on() : absl::OkStatus(); }
 
   // Whether the numbers of constants may become others where another form of a node needs that. Plain rules are
   // TensorFlow's, which edit types alone; constants that are cast at run time have to stay what they are; and functions

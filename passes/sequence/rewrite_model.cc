@@ -271,6 +271,7 @@ class Sequence {
   absl::Status Run() {
     for (const Row& row : kSequence) {
       if (has_stopped_ && !(row.completes && state_.narrowed.has_value())) continue;
+      AMP_RETURN_IF_ERROR(settings_.MayGoOn());
       if (row.run != nullptr) AMP_RETURN_IF_ERROR(row.run(state_));
       if (state_.converts_nothing) break;
       if (row.show != nullptr && !has_stopped_) AMP_RETURN_IF_ERROR(End(row));

@@ -431,7 +431,9 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<con
                        Model::Create(std::move(file.arena), file.model, std::move(signatures), file.weights()));
   Model& model = *undone.model;
   if (settings.on_stage) AMP_RETURN_IF_ERROR(settings.on_stage(Stage::kLoad));
+  AMP_RETURN_IF_ERROR(settings.MayGoOn());
   InferTypes(model);
+  AMP_RETURN_IF_ERROR(settings.MayGoOn());
   ReportWriter writer;
   writer.Begin(model, DType::kFloat32, "any");
   AMP_ASSIGN_OR_RETURN(const std::optional<RewriteRecord> record, ReadRecord(model));

@@ -127,7 +127,7 @@ struct RewriteOptions {
   // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An
   // error ends the rewrite with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
   std::function<absl::Status(const Progress&)> on_progress;
-  // Asked at the end of each step, and before each node of a run on data; on the caller's thread. An error ends the
+  // Asked between parts of each step, and before each node of a run on data; on the caller's thread. An error ends the
   // rewrite in the same way. Must not throw.
   std::function<absl::Status()> may_go_on;
 

@@ -131,12 +131,12 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   settings.scale_weights = options.scale_weights;
   settings.max_weight_error = options.max_weight_error;
   settings.strict = options.strict;
-  if (options.on_progress || options.may_go_on) {
-    settings.on_stage = [report = options.on_progress, may_go_on = options.may_go_on](Stage stage) {
-      if (may_go_on) AMP_RETURN_IF_ERROR(may_go_on());
-      return report ? report({std::string(StageName(stage)), 0, 0}) : absl::OkStatus();
+  if (options.on_progress) {
+    settings.on_stage = [report = options.on_progress](Stage stage) {
+      return report({std::string(StageName(stage)), 0, 0});
     };
   }
+  settings.may_go_on = options.may_go_on;
   settings.diff = options.diff;
   return settings;
 }

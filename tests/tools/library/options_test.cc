@@ -137,6 +137,21 @@ TEST_CASE("progress is told step by step, and can end the rewrite at any of them
   CHECK(steps.size() == 10);
 }
 
+TEST_CASE("a rewrite asks between parts of its steps whether it may go on, and ends wherever it may not") {
+  size_t asked = 0, last = SIZE_MAX;
+  RewriteOptions options;
+  options.verify = RewriteOptions::Verify::kOff;
+  options.may_go_on = [&] { return asked++ < last ? absl::OkStatus() : absl::CancelledError("enough"); };
+  REQUIRE(Rewrite(OneMatMul(), options).ok());
+  const size_t all = asked;
+  CHECK(all > 25);  // more often than there are steps
+  for (last = 0; last < all; ++last) {
+    asked = 0;
+    CHECK(Rewrite(OneMatMul(), options).status().code() == absl::StatusCode::kCancelled);
+    CHECK(asked == last + 1);
+  }
+}
+
 TEST_CASE("an error before files are replaced leaves them") {
   const ScratchFolder folder;
   const std::string in = folder.Write("in.onnx", OneMatMul().SerializeAsString());
