@@ -19,79 +19,26 @@ namespace {
 
 using Way = ProductShape::Way;
 
-// The form of an operator's product, without the epilogue of its node.
-struct ProductForm {
-  bool transposes_a = false, transposes_b = false;
-  std::vector<EpilogueStep> steps = {};  // applied before the steps of the epilogue
-  DType gives = DType::kUndefined;       // the result's type, if the operator sets it
-};
-
 struct PreparedProduct : PartedOperation {
   int64_t a_step = 0, b_step = 0;
   std::shared_ptr<const TiledProduct> tiles;  // null: the product is computed in parts
 };
 
-// Looks at the node: the context's inputs behind the node's own ones are those of its epilogue.
-bool HasC(const KernelContext& context) { return context.node().Input(2) != kNone; }
-
-ProductForm FormOfMatMul(const KernelContext&) { return {}; }
-
-ProductForm FormOfFusedMatMul(const KernelContext& context) {
-  const MatrixProduct stated = ReadMatrixProduct(context.node());
-  ProductForm form{.transposes_a = stated.transposes_a, .transposes_b = stated.transposes_b};
-  if (stated.alpha != 1) form.steps.push_back({.kind = EpilogueKind::kLinear, .alpha = stated.alpha});
-  return form;
-}
-
-ProductForm FormOfGemm(const KernelContext& context) {
-  ProductForm form = FormOfFusedMatMul(context);
-  if (HasC(context) && ReadMatrixProduct(context.node()).beta == 1) {
-    form.steps.push_back({.kind = EpilogueKind::kAdd, .input = 2});
-  }
-  return form;
-}
-
-// The operands may be stored in 16 bits; the result is float32.
-ProductForm FormOfWeightGradient(const KernelContext& context) {
-  ProductForm form = FormOfFusedMatMul(context);
-  form.gives = DType::kFloat32;
-  return form;
-}
-
-using FormOf = ProductForm (*)(const KernelContext&);
-
 std::optional<ProductShape> ShapeOf(const KernelContext& context, const ProductForm& form) {
   return ShapeOfProduct(context.Input(0).dims(), context.Input(1).dims(), form.transposes_a, form.transposes_b);
 }
 
-template <FormOf form_of>
 Refusal WhyNotProduct(const KernelContext& context) {
   if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
-  const std::optional<ProductShape> shape = ShapeOf(context, form_of(context));
+  if (const Refusal refusal = WhyNotProductForm(context)) return refusal;
+  const std::optional<ProductShape> shape = ShapeOf(context, ReadProductForm(context));
   if (!shape.has_value()) return "shapes that the library does not multiply";
   if (shape->has_vectors && !context.epilogue().steps.empty()) return "an epilogue behind a vector";
   return {};
 }
 
-Refusal WhyNotGemm(const KernelContext& context) {
-  if (const Refusal refusal = WhyNotProduct<FormOfGemm>(context)) return refusal;
-  if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
-  if (!HasC(context)) return {};
-  const float beta = ReadMatrixProduct(context.node()).beta;
-  if (beta != 1 && beta != 0) return "beta is neither 1 nor 0";
-  const std::optional<ProductShape> shape = ShapeOf(context, FormOfGemm(context));
-  if (!shape->ViewOfOperand(context.Input(2).dims(), Way::kAsIs).has_value()) return "C does not fit the result";
-  return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
-}
-
-Refusal WhyNotFusedMatMul(const KernelContext& context) {
-  if (ReadMatrixProduct(context.node()).moves_batch) return "moves the batch";
-  return WhyNotProduct<FormOfFusedMatMul>(context);
-}
-
 Refusal WhyNotWeightGradient(const KernelContext& context) {
-  if (HasC(context)) return "an input that the operator does not have";
-  if (const Refusal refusal = WhyNotProduct<FormOfWeightGradient>(context)) return refusal;
+  if (const Refusal refusal = WhyNotProduct(context)) return refusal;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
 }
@@ -275,15 +222,15 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
   }
 }
 
-template <FormOf form_of>
-absl::Status Product(KernelContext& context) {
+// `gives`: the result's type where the operator sets it.
+absl::Status ProductOf(KernelContext& context, DType gives) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   const DType compute = ComputeTypeFor(context, a.dtype());
   std::vector<int64_t> key;
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(key, [&] {
-    const ProductForm form = form_of(context);
-    const DType stored = form.gives == DType::kUndefined ? StoredType(context) : form.gives;
+    const ProductForm form = ReadProductForm(context);
+    const DType stored = gives == DType::kUndefined ? StoredType(context) : gives;
     const DType result = ResultTypeOf(compute, stored);
     const ProductTypes types{compute, result, stored, compute != a.dtype() || result != stored};
     std::vector<EpilogueStep> steps = form.steps;
@@ -304,25 +251,29 @@ absl::Status Product(KernelContext& context) {
                               .weights_of_last = &product.weights_of_last});
 }
 
+absl::Status Product(KernelContext& context) { return ProductOf(context, DType::kUndefined); }
+// The operands may be stored in 16 bits; the result is float32.
+absl::Status WeightGradient(KernelContext& context) { return ProductOf(context, DType::kFloat32); }
+
 constexpr KernelRow kRows[] = {
     {.op_type = "MatMul",
-     .function = Product<FormOfMatMul>,
-     .refusal = WhyNotProduct<FormOfMatMul>,
+     .function = Product,
+     .refusal = WhyNotProduct,
      .family = "onednn",
      .takes_epilogue = true},
     {.op_type = "Gemm",
-     .function = Product<FormOfGemm>,
+     .function = Product,
      .first_version = 7,
-     .refusal = WhyNotGemm,
+     .refusal = WhyNotProduct,
      .family = "onednn",
      .takes_epilogue = true},
     {.op_type = "FusedMatMul",
-     .function = Product<FormOfFusedMatMul>,
+     .function = Product,
      .domain = "com.microsoft",
-     .refusal = WhyNotFusedMatMul,
+     .refusal = WhyNotProduct,
      .family = "onednn"},
     {.op_type = "MatrixWeightGradient",
-     .function = Product<FormOfWeightGradient>,
+     .function = WeightGradient,
      .domain = "ai.amp",
      .refusal = WhyNotWeightGradient,
      .family = "onednn"},

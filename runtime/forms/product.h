@@ -1,8 +1,13 @@
-// The attributes of Gemm, of FusedMatMul of com.microsoft and of gradients of weights: y = alpha A B + beta C.
+// Products of matrices as their nodes state them: y = alpha A B + beta C. MatMul, Gemm, FusedMatMul of com.microsoft
+// and gradients of weights.
 #ifndef AMP_RUNTIME_FORMS_PRODUCT_H_
 #define AMP_RUNTIME_FORMS_PRODUCT_H_
 
+#include <vector>
+
 #include "ir/graph/graph.h"
+#include "runtime/kernel/epilogue.h"
+#include "runtime/kernel/kernel.h"
 
 namespace amp {
 
@@ -13,6 +18,16 @@ struct MatrixProduct {
 };
 
 MatrixProduct ReadMatrixProduct(const Node& node);
+
+// A product and the steps behind it, which come before those of the node's epilogue.
+struct ProductForm {
+  bool transposes_a = false, transposes_b = false;
+  std::vector<EpilogueStep> steps = {};
+};
+// REQUIRES: WhyNotProductForm takes the node.
+ProductForm ReadProductForm(const KernelContext& context);
+// Why the node is no product with steps behind it.
+Refusal WhyNotProductForm(const KernelContext& context);
 
 }  // namespace amp
 

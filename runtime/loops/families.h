@@ -13,6 +13,7 @@ absl::Span<const KernelRow> CastLoopKernels();
 absl::Span<const KernelRow> ColumnsLoopKernels();
 absl::Span<const KernelRow> CumulativeLoopKernels();
 absl::Span<const KernelRow> ExtremeLoopKernels();
+absl::Span<const KernelRow> FewRowsKernels();
 absl::Span<const KernelRow> GatherGradientLoopKernels();
 absl::Span<const KernelRow> GridSampleLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();

@@ -5,6 +5,11 @@
 
 namespace amp {
 
+std::vector<const KernelRow*> FindFewRowsKernels(absl::string_view domain, absl::string_view op_type, int version) {
+  static const auto& table = *new KernelTable({FewRowsKernels()});
+  return table.Find(domain, op_type, version);
+}
+
 std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const auto& table = *new KernelTable({BatchNormLoopKernels(),
                                                BinaryLoopKernels(),

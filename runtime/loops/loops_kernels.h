@@ -9,6 +9,9 @@
 
 namespace amp {
 
+// Products of a few rows, which are faster than a library's; perhaps none.
+std::vector<const KernelRow*> FindFewRowsKernels(absl::string_view domain, absl::string_view op_type, int version);
+
 // Best first; perhaps none. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::string_view op_type, int version);
 

@@ -8,15 +8,17 @@ namespace amp {
 
 std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version) {
   std::vector<const KernelRow*> rows;
-  for (const auto find : {FindLibraryKernels, FindLoopsKernels, FindReferenceKernels}) {
+  for (const auto find : {FindFewRowsKernels, FindLibraryKernels, FindLoopsKernels, FindReferenceKernels}) {
     for (const KernelRow* row : find(domain, op_type, version)) rows.push_back(row);
   }
   return rows;
 }
 
 std::vector<const KernelRow*> FindOwnKernels(absl::string_view domain, absl::string_view op_type, int version) {
-  std::vector<const KernelRow*> rows = FindLoopsKernels(domain, op_type, version);
-  for (const KernelRow* row : FindReferenceKernels(domain, op_type, version)) rows.push_back(row);
+  std::vector<const KernelRow*> rows;
+  for (const auto find : {FindFewRowsKernels, FindLoopsKernels, FindReferenceKernels}) {
+    for (const KernelRow* row : find(domain, op_type, version)) rows.push_back(row);
+  }
   return rows;
 }
 

@@ -175,6 +175,25 @@ struct VectorLoops {
   void (*multiply)(const float* x, size_t k, const float* matrix, const float* bias, float* y, size_t n);
 };
 
+// A few rows times a matrix that is read once, as it lies in memory: y = x times b. Steps are elements from one row to
+// the next. Sums are taken in float32, the same way for every column, whatever columns there are beside it.
+//
+// x has zeros, and y has room, up to the next multiple of kVectorGranule behind every row.
+template <typename T>
+struct FewRows {
+  const float* x;  // [rows, depth]
+  const T* b;      // [depth, columns]; for a transposed matrix [columns, depth]
+  float* y;        // [rows, columns]
+  size_t rows, depth, columns;
+  size_t x_step, b_step, y_step;
+};
+struct ProductLoops {
+  template <typename T>
+  using Loop = void (*)(const FewRows<T>& of);
+  Loop<float> of_float32, of_transposed_float32;
+  Loop<uint16_t> of_float16, of_transposed_float16, of_bfloat16, of_transposed_bfloat16;
+};
+
 // The tensors of one weight. The next values may be written over the present ones.
 struct OptimizerTensors {
   const float *weight, *gradient, *slots[2];
@@ -202,6 +221,7 @@ struct Loops {
   const QuantizedLoops& quantized;
   const TrainLoops& train;
   const VectorLoops& vector;
+  const ProductLoops& products;
 };
 
 }  // namespace amp

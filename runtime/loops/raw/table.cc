@@ -11,6 +11,7 @@ extern const RowLoops kRows;
 extern const QuantizedLoops kQuantized;
 extern const TrainLoops kTrain;
 extern const VectorLoops kVector;
+extern const ProductLoops kProducts;
 
 extern const Loops kLoops;
 const Loops kLoops = {.name = AMP_LOOPS_NAME,
@@ -21,6 +22,7 @@ const Loops kLoops = {.name = AMP_LOOPS_NAME,
                       .rows = kRows,
                       .quantized = kQuantized,
                       .train = kTrain,
-                      .vector = kVector};
+                      .vector = kVector,
+                      .products = kProducts};
 
 }  // namespace amp::AMP_LOOPS_ISA

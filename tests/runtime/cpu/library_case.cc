@@ -61,7 +61,7 @@ NamedDatums RandomInputs(const LibraryCase& each, DType dtype, bool overrides) {
 
 TwoSessions::TwoSessions(const LibraryCase& each, DType dtype) : gives_(TypeOfOutputs(each, dtype)) {
   const SessionText text = TextOf(each, dtype);
-  library_ = MakeSession(text);
+  library_ = MakeSession(text, {.limits = {}, .find_kernels = each.find});
   reference_ = MakeSession(text, OneByOne({.limits = {}, .find_kernels = FindReferenceKernels}));
 }
 

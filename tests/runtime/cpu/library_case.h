@@ -11,6 +11,7 @@
 #include "ir/base/dtype.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/session.h"
+#include "tests/runtime/library_kernels_first.h"
 
 namespace amp {
 
@@ -26,6 +27,7 @@ struct LibraryCase {
   int opset = 22;
   double scale = 1;                 // of the inputs
   DType gives = DType::kUndefined;  // the outputs' type, where that is not the inputs'
+  FindKernels find = FindLibraryKernelsFirst;
 };
 
 // Returns values for the inputs that are not constant. Overridable ones get values only with `overrides`.
