@@ -15,7 +15,6 @@
 #include "ir/graph/infer.h"
 #include "ir/graph/metadata.h"
 #include "ir/graph/shape.h"
-#include "ir/graph/tensor_content.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/kernel/float_mode.h"
 #include "runtime/onednn/open_library.h"
@@ -66,10 +65,18 @@ std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const Ses
   return functions;
 }
 
+bool HasFunctions(const onnx::ModelProto& model) {
+  bool has_any = false;
+  ForEachFunction(model, [&](absl::string_view, absl::string_view) { has_any = true; });
+  return has_any;
+}
+
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionOptions& options) {
-  const Weights weights = file.weights();
   const std::vector<std::string> fused = FusedFunctions(*file.model, options);
   for (int depth = 0;; ++depth) {
+    // Inlining may copy the message, and validates it.
+    if (HasFunctions(*file.model)) AMP_RETURN_IF_ERROR(ReadPayloadsInFile(file));
+    const Weights weights = file.weights();
     AMP_RETURN_IF_ERROR(
         InlineByMode(file.arena, *file.model, FunctionMode::kInlineAll, options.limits, fused).status());
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
@@ -79,15 +86,6 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionO
     if (depth == kMaxBodyDepth || CallSchemaFunctions(*model, lacks_kernel) == 0) return model;
     model->Commit();
     file.arena = model->ReleaseArena();
-  }
-}
-
-// The program has the constants: the model need not hold large ones too.
-void ReleaseConstants(Model& model, const Program& program) {
-  constexpr size_t kLargeBytes = 64 << 10;
-  for (const ValueId id : model.AllValues()) {
-    const Tensor* constant = program.constants[id].tensor();
-    if (constant != nullptr && constant->size_bytes() > kLargeBytes) ReleaseInitializer(model, id);
   }
 }
 
@@ -154,7 +152,7 @@ SessionOptions OneByOne(SessionOptions options) {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
   return Fenced(path, [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
-    AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits}));
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits, .payloads = Payloads::kInFile}));
     return Create(std::move(file), options);
   });
 }
@@ -168,17 +166,19 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   if (options.device != nullptr) state->device = MakeSessionDevice(options);
   const SessionDevice* const device = state->device.get();
   if (options.find_kernels == nullptr) options.find_kernels = device == nullptr ? FindAllKernels : device->kernels();
+  const std::shared_ptr<const PayloadsInFile> in_file = file.in_file;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
   if (options.fold_batch_norms) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
   AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels, device != nullptr));
+  if (in_file != nullptr) AMP_RETURN_IF_ERROR(in_file->CheckUnchanged());
+  model->weights().ForgetFile();
   if (options.fold_constants) FoldConstants(*model, program);
   const FusionRules rules = device == nullptr ? ProcessorFusionRules() : device->fusion_rules();
   FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options, rules), program);
   if (options.strict) AMP_RETURN_IF_ERROR(RefuseWidened(*model, program));
   if (device != nullptr) PlaceInstructions(*model, program);
-  ReleaseConstants(*model, program);
   state->model = std::move(model);
   state->program = std::move(program);
   for (const ValueId input : state->model->graph(kMainGraph).inputs) {

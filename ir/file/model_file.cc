@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream.h"
 #include "ir/base/status.h"
@@ -104,21 +105,29 @@ absl::Status ReadPayload(const ByteSource& source, const RawData& raw, std::stri
   return absl::OkStatus();
 }
 
-// Puts the payloads where their markers are, or notes their sizes.
+// Puts the payloads where their markers are, or notes their sizes and where they are.
 absl::Status RestorePayloads(const ByteSource& source, const PayloadMarker& marker, Payloads mode, LoadedFile* file) {
+  absl::flat_hash_set<const onnx::TensorProto*> stay;
+  if (mode == Payloads::kInFile) {
+    for (const onnx::TensorProto& tensor : file->model->graph().initializer()) stay.insert(&tensor);
+  }
+  auto in_file = std::make_shared<PayloadsInFile>();
+  in_file->file = file->original;
   absl::Status status;
   ForEachMutableTensor(*file->model, [&](onnx::TensorProto& tensor) {
     if (!tensor.has_raw_data() || !status.ok()) return;
     const int payload = marker.Find(tensor.raw_data(), static_cast<int>(file->counts.payloads.size()));
     if (payload < 0) return;
     const RawData& raw = file->counts.payloads[static_cast<size_t>(payload)];
-    if (mode == Payloads::kRead) {
+    if (mode == Payloads::kRead || (mode == Payloads::kInFile && !stay.contains(&tensor))) {
       status = ReadPayload(source, raw, tensor.mutable_raw_data());
-    } else {
-      tensor.clear_raw_data();
-      file->left_out[&tensor] = raw.length;
+      return;
     }
+    tensor.clear_raw_data();
+    file->left_out[&tensor] = raw.length;
+    in_file->offsets[&tensor] = raw.offset;
   });
+  if (!in_file->offsets.empty() && mode == Payloads::kInFile) file->in_file = std::move(in_file);
   return status;
 }
 
@@ -144,10 +153,6 @@ absl::Status ParseFenced(const ByteSource& source, const Limits& limits, Payload
   } catch (const std::bad_alloc&) {
     return LimitError("the model: not enough memory to hold it");
   }
-}
-
-bool SameVersion(const struct stat& a, const struct stat& b) {
-  return a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec && a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
 }  // namespace
@@ -178,13 +183,14 @@ absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOpti
   if (const int error = fs.Stat(descriptor, &before); error < 0) return IoError("cannot inspect: ", ErrnoText(error));
   if (!S_ISREG(before.st_mode)) return RefusedError("expected a regular file, found something else");
   original->size_bytes = before.st_size;
+  original->version = FileVersion::Of(before);
+  file.original = original;
   file.device = before.st_dev;
   file.inode = before.st_ino;
   AMP_RETURN_IF_ERROR(
       ParseFenced(ByteSource::File(fs, descriptor, before.st_size), options.limits, options.payloads, &file));
   if (const int error = fs.Stat(descriptor, &after); error < 0) return IoError("cannot inspect: ", ErrnoText(error));
-  if (!SameVersion(before, after)) return IoError("file changed while it was read");
-  file.original = std::move(original);
+  if (FileVersion::Of(after) != original->version) return IoError("file changed while it was read");
   AMP_ASSIGN_OR_RETURN(file.external, ExternalData::Open(path, fs));
   return file;
 }
@@ -193,6 +199,22 @@ absl::StatusOr<LoadedFile> ParseModel(absl::string_view bytes, const Limits& lim
   LoadedFile file;
   AMP_RETURN_IF_ERROR(ParseFenced(ByteSource::Memory(bytes), limits, Payloads::kRead, &file));
   return file;
+}
+
+absl::Status ReadPayloadsInFile(LoadedFile& file) {
+  if (file.in_file == nullptr) return absl::OkStatus();
+  for (onnx::TensorProto& tensor : *file.model->mutable_graph()->mutable_initializer()) {
+    const auto it = file.in_file->offsets.find(&tensor);
+    if (it == file.in_file->offsets.end()) continue;
+    AMP_ASSIGN_OR_RETURN(const TensorView view, file.weights().View(tensor));
+    std::string payload(static_cast<size_t>(view.size_bytes()), '\0');
+    AMP_RETURN_IF_ERROR(view.CopyTo({reinterpret_cast<std::byte*>(payload.data()), payload.size()}));
+    tensor.set_raw_data(std::move(payload));
+    file.left_out.erase(&tensor);
+  }
+  AMP_RETURN_IF_ERROR(file.in_file->CheckUnchanged());
+  file.in_file = nullptr;
+  return absl::OkStatus();
 }
 
 absl::Status ValidateFile(LoadedFile& file, const Limits& limits) {

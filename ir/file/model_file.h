@@ -31,7 +31,9 @@ class TensorProto;
 namespace amp {
 
 // kLeaveOut: payloads of 64 KiB and more are not read; LoadedFile::left_out has their sizes. For checking a file.
-enum class Payloads { kRead, kLeaveOut };
+// kInFile: such payloads of the main graph's initializers stay in the file until LoadedFile::weights() is asked for
+// them. For who reads each of them once, and then asks PayloadsInFile::CheckUnchanged; a model from memory has none.
+enum class Payloads { kRead, kLeaveOut, kInFile };
 
 // Bytes of raw_data of tensors whose payload was left out.
 using LeftOutPayloads = absl::flat_hash_map<const onnx::TensorProto*, int64_t>;
@@ -51,10 +53,11 @@ struct LoadedFile {
   uint64_t device = 0, inode = 0;            // of the file
   int highest_opset_import = 0;  // of ai.onnx, before conflicting imports were repaired; set by ValidateFile
   LeftOutPayloads left_out;
+  std::shared_ptr<const PayloadsInFile> in_file;  // null unless such payloads were asked for
   PrescanResult counts;
   std::vector<std::string> warnings;
 
-  Weights weights() const { return Weights(external); }
+  Weights weights() const { return Weights(external, in_file); }
   // Hands the bytes of the file, as they were read, to `sink`. REQUIRES: original.
   absl::Status CopyOriginal(absl::FunctionRef<absl::Status(absl::string_view)> sink) const;
 };
@@ -66,6 +69,9 @@ absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOpti
 
 // Parses a model in memory; external data cannot be resolved.
 absl::StatusOr<LoadedFile> ParseModel(absl::string_view bytes, const Limits& limits = {});
+
+// Reads the payloads that stay in the file into the message, for edits that copy it. Errors: kUnavailable.
+absl::Status ReadPayloadsInFile(LoadedFile& file);
 
 // Repairs opset imports and validates (ir/file/validate.h) what ReadModelFile gave. Errors: those of ValidateModel.
 absl::Status ValidateFile(LoadedFile& file, const Limits& limits);

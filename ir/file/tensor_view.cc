@@ -207,15 +207,19 @@ std::optional<absl::Span<const std::byte>> TensorView::InMemory() const {
   return Bytes(data_, size_bytes_);
 }
 
+absl::Status TensorView::ReadFile(int64_t at, absl::Span<char> out) const {
+  absl::Status status = ReadFully(*file_->fs, file_->file.get(), offset_ + at, out);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("'", Escaped(file_->name), "': ", status.message()));
+}
+
 absl::Status TensorView::ReadFileChunks(const ChunkFn& fn) const {
   const int64_t chunk = ChunkBytes(dtype_);
   std::vector<char> buffer(static_cast<size_t>(std::min(chunk, size_bytes_)));
   for (int64_t at = 0; at < size_bytes_; at += chunk) {
     const int64_t size = std::min(chunk, size_bytes_ - at);
     const absl::Span<char> part = absl::MakeSpan(buffer.data(), static_cast<size_t>(size));
-    if (absl::Status status = ReadFully(*file_->fs, file_->file.get(), offset_ + at, part); !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("'", Escaped(file_->name), "': ", status.message()));
-    }
+    AMP_RETURN_IF_ERROR(ReadFile(at, part));
     AMP_RETURN_IF_ERROR(fn(Bytes(part.data(), size)));
   }
   return absl::OkStatus();
@@ -274,6 +278,7 @@ absl::Status TensorView::ForEachChunk(const ChunkFn& fn) const {
 
 absl::Status TensorView::CopyTo(absl::Span<std::byte> out) const {
   AMP_CHECK(static_cast<int64_t>(out.size()) == size_bytes_);
+  if (storage_ == Storage::kFile) return ReadFile(0, {reinterpret_cast<char*>(out.data()), out.size()});
   return ForEachChunk([&](absl::Span<const std::byte> chunk) {
     std::memcpy(out.data(), chunk.data(), chunk.size());
     out.remove_prefix(chunk.size());

@@ -10,6 +10,8 @@
 #ifndef AMP_IR_FILE_TENSOR_VIEW_H_
 #define AMP_IR_FILE_TENSOR_VIEW_H_
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,12 +34,23 @@ namespace amp {
 
 class ExternalData;
 
+// The facts about a file that change when somebody writes to it.
+struct FileVersion {
+  int64_t size_bytes = 0, seconds = 0, nanoseconds = 0;
+
+  static FileVersion Of(const struct stat& found) {
+    return {found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+  }
+  bool operator==(const FileVersion&) const = default;
+};
+
 // A file that is open for reading; closed with its last owner. `name` is for messages.
 struct DataFile {
   UniqueFile file;
   FileSystem* fs = nullptr;
   int64_t size_bytes = 0;
   std::string name;
+  FileVersion version = {};  // when it was opened
 };
 
 // Number of elements of `dims`, 1 for no dims; nullopt when negative or beyond 2^63 - 1.
@@ -84,6 +97,7 @@ class TensorView {
   enum class Storage { kBytes, kInt32PerElement, kUint64PerUint32, kFile };
 
   absl::Status Describe(DType dtype, absl::Span<const int64_t> dims);
+  absl::Status ReadFile(int64_t at, absl::Span<char> out) const;  // bytes of the region from `at` on
   absl::Status ReadFileChunks(const ChunkFn& fn) const;
   template <typename Wide, typename Narrow>
   absl::Status SqueezeChunks(const ChunkFn& fn) const;

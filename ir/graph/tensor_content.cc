@@ -166,6 +166,19 @@ absl::StatusOr<TensorContent> ReadTensor(const onnx::TensorProto& tensor, const 
   return content;
 }
 
+absl::StatusOr<std::optional<TensorView>> ViewConstant(const Model& model, ValueId id) {
+  const Value& value = model.value(id);
+  const onnx::TensorProto* tensor = nullptr;
+  if (value.IsInitializer()) tensor = &*value.initializer;
+  if (value.producer != kNone && model.node(value.producer).Has(Role::kConstant) &&
+      !model.IsCallOfFunction(value.producer)) {
+    tensor = GetTensor(model.node(value.producer), "value");
+  }
+  if (tensor == nullptr || static_cast<DType>(tensor->data_type()) == DType::kString) return std::nullopt;
+  AMP_ASSIGN_OR_RETURN(TensorView view, model.weights().View(*tensor));
+  return std::optional<TensorView>(std::move(view));
+}
+
 absl::StatusOr<std::optional<TensorContent>> ReadConstant(const Model& model, ValueId id) {
   const Value& value = model.value(id);
   const auto dense = [&](const onnx::TensorProto& tensor) -> absl::StatusOr<std::optional<TensorContent>> {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ir/file/tensor_view.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -29,6 +30,10 @@ absl::StatusOr<TensorContent> ReadTensor(const onnx::TensorProto& tensor, const 
 // callers may override an initializer is not checked. Errors: as above; indices of a sparse tensor that are out of
 // range.
 absl::StatusOr<std::optional<TensorContent>> ReadConstant(const Model& model, ValueId value);
+
+// The elements of a constant that a message holds densely, wherever they are; nothing for any other, and for strings.
+// Errors: those of Weights::View.
+absl::StatusOr<std::optional<TensorView>> ViewConstant(const Model& model, ValueId value);
 
 // Frees the numbers in an initializer's own message, for a caller that has read them and keeps the model for its nodes.
 // The model cannot be saved after this. Does nothing for other values than dense initializers.

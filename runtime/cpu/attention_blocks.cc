@@ -1,9 +1,7 @@
 #include "runtime/cpu/attention_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,9 +11,9 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/cpu/score_rows.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
-#include "runtime/loops/float_parts.h"
 #include "runtime/onednn/open_library.h"
 
 namespace amp {
@@ -139,74 +137,6 @@ std::vector<int64_t> KeyOf(const AttentionProblem& p, const BlockPlan& plan, int
   }
   return key;
 }
-
-// ---- rows of scores -------------------------------------------------------------------------------------------------
-
-class ScoreRows {
- public:
-  explicit ScoreRows(const AttentionProblem& p)
-      : p_(p), loops_(BestLoops()), keys_(static_cast<size_t>(p.keys)), buffer_(p.masks.empty() ? 0 : keys_) {
-    for (const ScoreMask& mask : p.masks) {
-      auto& source = sources_.emplace_back();
-      if (mask.kind == ScoreMask::Kind::kAdded) source.emplace(loops_, mask.operand.tensor);
-    }
-  }
-
-  // Turns one row of scores into probabilities.
-  void Normalize(const HeadPlace& at, float* row) {
-    if (p_.soft_cap > 0) Cap(row);
-    for (size_t i = 0; i < p_.masks.size(); ++i) Mask(i, at, row);
-    size_t seen = keys_;
-    if (p_.past >= 0) seen = static_cast<size_t>(std::min(p_.keys, at.row + p_.past + 1));
-    std::fill(row + seen, row + keys_, 0.0f);
-    const float largest = loops_.rows.max(row, seen);
-    if (p_.zeroes_barred && largest == -std::numeric_limits<float>::infinity()) {
-      std::fill_n(row, seen, 0.0f);
-      return;
-    }
-    const double sum = loops_.rows.powers(row, row, seen, largest);
-    if (p_.zeroes_nans && std::isnan(sum)) {
-      std::fill_n(row, seen, 0.0f);
-      return;
-    }
-    loops_.unary.multiply(row, row, seen, {.a = static_cast<float>(1 / sum)});
-  }
-
- private:
-  void Cap(float* row) const {
-    loops_.unary.multiply(row, row, keys_, {.a = 1 / p_.soft_cap});
-    loops_.unary.tanh(row, row, keys_, {});
-    loops_.unary.multiply(row, row, keys_, {.a = p_.soft_cap});
-  }
-
-  void Mask(size_t which, const HeadPlace& at, float* row) {
-    const ScoreMask& mask = p_.masks[which];
-    const HeadStrides& strides = mask.operand.strides;
-    const auto first =
-        static_cast<size_t>(at.batch * strides[kBatchAxis] + at.head * strides[kHeadAxis] + at.row * strides[kRowAxis]);
-    const size_t step = strides[kColumnAxis] == 0 ? 0 : 1;
-    if (mask.kind == ScoreMask::Kind::kAdded) {
-      const float* const added = sources_[which]->Read(first, step == 0 ? 1 : keys_, buffer_.data());
-      (step == 0 ? loops_.binary.add.of_one_b : loops_.binary.add.of_both)(row, added, row, keys_);
-      return;
-    }
-    const bool keeps_true = mask.kind == ScoreMask::Kind::kKeepsWhereTrue;
-    const void *kept = row, *fill = &mask.fill;
-    loops_.choose.of_4_bytes({.condition = mask.operand.tensor.elements<uint8_t>().data() + first,
-                              .a = keeps_true ? kept : fill,
-                              .b = keeps_true ? fill : kept,
-                              .step_condition = step,
-                              .step_a = keeps_true ? 1u : 0u,
-                              .step_b = keeps_true ? 0u : 1u},
-                             row, keys_);
-  }
-
-  const AttentionProblem& p_;
-  const Loops& loops_;
-  size_t keys_;
-  std::vector<std::optional<FloatSource>> sources_;  // by mask
-  std::vector<float> buffer_;
-};
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
@@ -336,21 +266,9 @@ class BlockRun {
 
 }  // namespace
 
-Refusal WhyNotInBlocks(const KernelContext&, const AttentionProblem& p) {
+Refusal WhyNotInBlocks(const AttentionProblem& p) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
-  const DType dtype = p.q.tensor.dtype();
-  if (!IsFloatOfLibrary(dtype) || p.k.tensor.dtype() != dtype || p.v.tensor.dtype() != dtype) {
-    return "not three of float32, float16 or bfloat16";
-  }
-  for (const int64_t dim : {p.batch, p.heads, p.queries, p.keys, p.size, p.value_size}) {
-    if (dim == 0) return "no elements";
-  }
-  for (const ScoreMask& mask : p.masks) {
-    const DType of_mask = mask.operand.tensor.dtype();
-    const bool fits = mask.kind == ScoreMask::Kind::kAdded ? IsLoopFloat(of_mask) : of_mask == DType::kBool;
-    if (!fits) return "a mask of another type";
-  }
-  return {};
+  return WhyNotAttention(p);
 }
 
 absl::Status AttendInBlocks(KernelContext& context, const AttentionProblem& problem, Tensor& y) {

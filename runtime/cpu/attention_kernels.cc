@@ -1,4 +1,4 @@
-// Attention of ai.onnx in blocks of rows. Other kernels compute nodes that output their scores, state numbers of valid
+// Attention of ai.onnx. Other kernels compute nodes that output their scores, state numbers of valid
 // keys, or have a window.
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/attention_blocks.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/few_queries.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/forms/attention.h"
 #include "runtime/kernel/shape_math.h"
@@ -134,6 +135,7 @@ void AddMask(const KernelContext& context, AttentionProblem& problem) {
   std::copy(strides.begin(), strides.end(), mask.operand.strides.begin());
 }
 
+template <const AttentionWay& way>
 absl::Status Attention(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const AttentionForm form, ReadAttention(context.node()));
   const Operands operands = *OperandsOf(context, form);
@@ -147,27 +149,28 @@ absl::Status Attention(KernelContext& context) {
                            .value_size = v.columns,
                            .heads_per_key = q.heads / v.heads,
                            .q = {context.Input(0), q.strides},
-                           .k = {context.Input(1), {}},
-                           .v = {context.Input(2), {}},
+                           .k = {context.Input(1), operands.k.strides},
+                           .v = {context.Input(2), operands.v.strides},
                            .scale = form.scale.value_or(usual_scale),
                            .soft_cap = form.soft_cap,
                            .past = form.is_causal ? NumPastKeys(context) : -1,
                            .zeroes_barred = true};
   AddMask(context, problem);
-  if (const Refusal refusal = WhyNotInBlocks(context, problem)) return refusal;
-  AMP_ASSIGN_OR_RETURN(problem.k, Joined(context, 1, operands.k));
-  AMP_ASSIGN_OR_RETURN(problem.v, Joined(context, 2, operands.v));
   const bool is_split = context.Input(0).rank() == 4;
   const Dims dims = is_split ? Dims{q.batch, q.heads, q.rows, v.columns} : Dims{q.batch, q.rows, q.heads * v.columns};
   const Dims strides = RowStrides(dims);
   problem.y =
       is_split ? HeadStrides{strides[0], strides[1], strides[2], 1} : HeadStrides{strides[0], v.columns, strides[1], 1};
+  if (const Refusal refusal = way.why_not(problem)) return refusal;
+  AMP_ASSIGN_OR_RETURN(problem.k, Joined(context, 1, operands.k));
+  AMP_ASSIGN_OR_RETURN(problem.v, Joined(context, 2, operands.v));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), dims));
-  return AttendInBlocks(context, problem, *y);
+  return way.attend(context, problem, *y);
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "Attention", .function = Attention, .refusal = WhyNot, .family = "onednn"},
+    {.op_type = "Attention", .function = Attention<kByFewQueries>, .refusal = WhyNot, .family = "few-rows"},
+    {.op_type = "Attention", .function = Attention<kInBlocks>, .refusal = WhyNot, .family = "onednn"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/attention_blocks.h"
+#include "runtime/cpu/few_queries.h"
 #include "runtime/kernel/fused_attention.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -42,6 +43,7 @@ std::optional<std::vector<ScoreMask>> MasksOf(const KernelContext& context, cons
   return masks;
 }
 
+template <const AttentionWay& way>
 absl::Status Attention(KernelContext& context) {
   const auto& fused = context.State<FusedAttention>();
   AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, fused));
@@ -65,16 +67,19 @@ absl::Status Attention(KernelContext& context) {
     std::rotate(mask.operand.strides.begin(), mask.operand.strides.begin() + static_cast<std::ptrdiff_t>(scores.size()),
                 mask.operand.strides.end());
   }
-  if (const Refusal refusal = WhyNotInBlocks(context, problem)) return refusal;
   problem.y = y_view.strides;
+  if (const Refusal refusal = way.why_not(problem)) return refusal;
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), stored));
-  return AttendInBlocks(context, problem, *y);
+  return way.attend(context, problem, *y);
 }
 
-constexpr KernelRow kRow = {.op_type = "Attention", .function = Attention, .family = "onednn"};
+constexpr KernelRow kRows[] = {
+    {.op_type = "Attention", .function = Attention<kByFewQueries>, .family = "few-rows"},
+    {.op_type = "Attention", .function = Attention<kInBlocks>, .family = "onednn"},
+};
 
 }  // namespace
 
-const KernelRow& FusedAttentionRow() { return kRow; }
+absl::Span<const KernelRow> FusedAttentionRows() { return kRows; }
 
 }  // namespace amp

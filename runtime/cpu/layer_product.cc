@@ -12,6 +12,7 @@
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/dynamic_quantization.h"
+#include "runtime/loops/few_rows.h"
 
 namespace amp {
 namespace {
@@ -52,6 +53,65 @@ class LoopProduct : public LayerProduct {
   };
   const size_t inputs_, padded_outputs_;
   std::vector<Direction> directions_;
+};
+
+// Rows of the weights are shared by the threads.
+class StoredProduct : public LayerProduct {
+ public:
+  StoredProduct(const LayerProductSizes& sizes, Tensor weights, std::vector<size_t> firsts,
+                absl::Span<const absl::Span<const float>> biases)
+      : rows_(static_cast<size_t>(sizes.rows)),
+        inputs_(static_cast<size_t>(sizes.inputs)),
+        outputs_(static_cast<size_t>(sizes.outputs)),
+        weights_(std::move(weights)),
+        firsts_(std::move(firsts)) {
+    for (const absl::Span<const float>& bias : biases) biases_.emplace_back(bias.begin(), bias.end());
+  }
+
+  absl::Status Run(size_t direction, const float* a, float* y, void* scratch) const override {
+    const DType dtype = weights_.dtype();
+    const StoredMatrix matrix = {.dtype = dtype,
+                                 .is_transposed = true,
+                                 .elements = weights_.bytes().data() + firsts_[direction] * ElementBytes(dtype),
+                                 .step = inputs_};
+    const float* const x = PaddedRows(a, static_cast<float*>(scratch));
+    constexpr size_t kGranule = 64;  // outputs
+    ParallelFor((outputs_ + kGranule - 1) / kGranule, kGranule * inputs_, [&](const Share& share) {
+      const size_t first = share.first * kGranule, end = std::min(share.end * kGranule, outputs_);
+      const FewRowsProduct product = {.x = x,
+                                      .x_step = FewRowsStep(inputs_),
+                                      .b = matrix.From(first),
+                                      .y = y + first,
+                                      .y_step = outputs_,
+                                      .rows = rows_,
+                                      .depth = inputs_,
+                                      .columns = end - first};
+      product.Run();
+    });
+    if (biases_.empty()) return absl::OkStatus();
+    for (size_t row = 0; row < rows_; ++row) {
+      float* const of_row = y + row * outputs_;
+      BestLoops().binary.add.of_both(of_row, biases_[direction].data(), of_row, outputs_);
+    }
+    return absl::OkStatus();
+  }
+  size_t scratch_bytes() const override { return rows_ * FewRowsStep(inputs_) * sizeof(float); }
+  absl::string_view implementation() const override { return BestLoops().name; }
+
+ private:
+  const float* PaddedRows(const float* a, float* to) const {
+    for (size_t row = 0; row < rows_; ++row) {
+      float* const begin = to + row * FewRowsStep(inputs_);
+      std::copy_n(a + row * inputs_, inputs_, begin);
+      std::fill(begin + inputs_, begin + FewRowsStep(inputs_), 0.0F);
+    }
+    return to;
+  }
+
+  const size_t rows_, inputs_, outputs_;
+  const Tensor weights_;
+  const std::vector<size_t> firsts_;
+  std::vector<std::vector<float>> biases_;
 };
 
 class LibraryProduct : public LayerProduct {
@@ -189,6 +249,18 @@ MadeLayerProduct MakeFloatProduct(const LayerProductSizes& sizes, absl::Span<con
   auto product = std::make_unique<LibraryProduct>();
   AMP_RETURN_IF_ERROR(product->Make(sizes, directions));
   return product;
+}
+
+bool ReadsStoredWeights(const LayerProductSizes& sizes, DType dtype) {
+  const auto bytes = static_cast<size_t>(sizes.inputs * sizes.outputs) * ElementBytes(dtype);
+  const bool is_small = sizes.rows == 1 && sizes.inputs * sizes.outputs <= kMostOfLoop;
+  return !is_small && sizes.inputs >= static_cast<int64_t>(kVectorGranule) &&
+         sizes.rows <= MostFewRows(dtype, true, bytes);
+}
+
+MadeLayerProduct MakeStoredProduct(const LayerProductSizes& sizes, Tensor weights, std::vector<size_t> firsts,
+                                   absl::Span<const absl::Span<const float>> biases) {
+  return std::make_unique<StoredProduct>(sizes, std::move(weights), std::move(firsts), biases);
 }
 
 MadeLayerProduct MakeQuantizedProduct(const LayerProductSizes& sizes, std::vector<QuantizedWeights> directions) {

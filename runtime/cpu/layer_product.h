@@ -42,6 +42,13 @@ struct FloatWeights {
 // library would have begun. Errors: a refusal if the library cannot compute it; kResourceExhausted.
 MadeLayerProduct MakeFloatProduct(const LayerProductSizes& sizes, absl::Span<const FloatWeights> directions);
 
+// Whether a product of so few rows reads the weights as they are stored faster than a packed copy.
+bool ReadsStoredWeights(const LayerProductSizes& sizes, DType dtype);
+// The weights of all directions where they lie: rows [outputs, inputs] of a direction begin at `firsts[direction]`
+// elements. Biases as in FloatWeights; none: no bias.
+MadeLayerProduct MakeStoredProduct(const LayerProductSizes& sizes, Tensor weights, std::vector<size_t> firsts,
+                                   absl::Span<const absl::Span<const float>> biases);
+
 // The quantised weights of one direction. They stand for (w - zero point) * scale.
 struct QuantizedWeights {
   Tensor w;                          // [inputs, outputs] of int8 or uint8

@@ -256,11 +256,7 @@ absl::Status Product(KernelContext& context) { return ProductOf(context, DType::
 absl::Status WeightGradient(KernelContext& context) { return ProductOf(context, DType::kFloat32); }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "MatMul",
-     .function = Product,
-     .refusal = WhyNotProduct,
-     .family = "onednn",
-     .takes_epilogue = true},
+    {.op_type = "MatMul", .function = Product, .refusal = WhyNotProduct, .family = "onednn", .takes_epilogue = true},
     {.op_type = "Gemm",
      .function = Product,
      .first_version = 7,

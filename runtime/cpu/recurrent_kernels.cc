@@ -177,16 +177,26 @@ class LayerMaker {
   }
 
   MadeLayerProduct MakeFloat(size_t port, const ProductPart& part, const Biases& biases) const {
-    AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(context_.Input(port), DType::kFloat32, nullptr));
-    const int64_t outputs = part.num_gates * sizes_.hidden;
-    std::vector<FloatWeights> directions;
+    const LayerProductSizes sizes = {part.rows, part.columns, part.num_gates * sizes_.hidden};
+    std::vector<size_t> firsts;
+    std::vector<absl::Span<const float>> of_directions;
     for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
-      const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
-      directions.push_back(
-          {.w = all.elements<float>().subspan(static_cast<size_t>(first), static_cast<size_t>(outputs * part.columns)),
-           .bias = BiasOf(biases, static_cast<size_t>(direction))});
+      const int64_t first_gate = direction * sizes_.gates + part.first_gate;
+      firsts.push_back(static_cast<size_t>(first_gate * sizes_.hidden * part.columns));
+      if (!biases.empty()) of_directions.push_back(BiasOf(biases, static_cast<size_t>(direction)));
     }
-    return MakeFloatProduct({part.rows, part.columns, outputs}, directions);
+    const Tensor& stored = context_.Input(port);
+    if (ReadsStoredWeights(sizes, stored.dtype())) {
+      return MakeStoredProduct(sizes, stored, std::move(firsts), of_directions);
+    }
+    AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(stored, DType::kFloat32, nullptr));
+    std::vector<FloatWeights> directions;
+    for (const size_t first : firsts) {
+      directions.push_back(
+          {.w = all.elements<float>().subspan(first, static_cast<size_t>(sizes.outputs * sizes.inputs)),
+           .bias = BiasOf(biases, directions.size())});
+    }
+    return MakeFloatProduct(sizes, directions);
   }
 
   // Returns a direction's scales or zero points, one per output, as numbers of `To`.

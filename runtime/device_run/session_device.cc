@@ -62,7 +62,7 @@ class OneSessionDevice : public SessionDevice {
   // Only the device's kernels: those of the processor would take nodes away from the device.
   FusionRules fusion_rules() const override {
     return {.takes_epilogue = TakesEpilogueOnDevice,
-            .attention = {.row = FusedAttentionDeviceRow(), .may_take = MayAttendOnDevice},
+            .attention = {.rows = {&FusedAttentionDeviceRow()}, .may_take = MayAttendOnDevice},
             .find_norm = FindDeviceNormRow,
             .find_reduction = FindDeviceReductionRow,
             .chains = {&DeviceChainRow()},

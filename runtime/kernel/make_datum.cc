@@ -48,6 +48,18 @@ absl::StatusOr<Tensor> MakeTensor(const TensorContent& content) {
   return tensor;
 }
 
+absl::StatusOr<Tensor> MakeTensor(const TensorView& view) {
+  if (BitsPerElement(view.dtype()) < 8 || view.dtype() == DType::kBool) {
+    TensorContent content{view.dtype(), {view.dims().begin(), view.dims().end()}, {}, {}};
+    content.bytes.resize(static_cast<size_t>(view.size_bytes()));
+    AMP_RETURN_IF_ERROR(view.CopyTo(absl::MakeSpan(content.bytes)));
+    return MakeTensor(content);
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(view.dtype(), {view.dims().begin(), view.dims().end()}));
+  if (view.size_bytes() > 0) AMP_RETURN_IF_ERROR(view.CopyTo(tensor.mutable_bytes()));
+  return tensor;
+}
+
 absl::StatusOr<Datum> MakeDatum(const DatumContent& content) {
   switch (content.kind) {
     case DatumContent::Kind::kNothing:

@@ -11,6 +11,8 @@ namespace amp {
 // Types below 8 bits are unpacked to a byte for each element. Errors: those of Tensor::Create, and an element type that
 // is none.
 absl::StatusOr<Tensor> MakeTensor(const TensorContent& content);
+// Reads elements that are laid out as kernels have them straight into place. Errors: as above, and those of reading.
+absl::StatusOr<Tensor> MakeTensor(const TensorView& view);
 absl::StatusOr<Datum> MakeDatum(const DatumContent& content);
 
 }  // namespace amp

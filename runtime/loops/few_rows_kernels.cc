@@ -4,16 +4,17 @@
 //   x float16[1,4096], w float16[4096,4096]     32 MiB of w are read, and nothing else is
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "ir/base/status.h"
 #include "runtime/forms/product.h"
-#include "runtime/hardware/hardware.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/epilogue_loops.h"
 #include "runtime/loops/families.h"
+#include "runtime/loops/few_rows.h"
 #include "runtime/loops/float_parts.h"
 
 namespace amp {
@@ -23,23 +24,15 @@ using Way = ProductShape::Way;
 
 // ---- which products -------------------------------------------------------------------------------------------------
 
-// The most rows with which these loops are as fast as oneDNN's products, of matrices that no cache holds. Measured with
-// AVX2. With AVX-512 they are an estimate: more rows are bound by arithmetic, which oneDNN is faster with, above all
-// where the processor has arithmetic in 16 bits.
-constexpr int64_t kMostRows = 16, kMostRowsWithAvx512 = 8, kMostRowsOf16Bits = 4;
 // Fewer columns, or a shallower transposed matrix, leave registers empty.
 constexpr int64_t kLeastInARow = 8;
-
-int64_t MostRows(DType dtype) {
-  static const CpuFeatures cpu = DetectCpu();
-  const bool has_arithmetic = dtype == DType::kFloat16 ? cpu.amx_fp16 : cpu.avx512_bf16;
-  if (dtype != DType::kFloat32 && has_arithmetic) return kMostRowsOf16Bits;
-  return cpu.avx512 && dtype != DType::kFloat16 ? kMostRowsWithAvx512 : kMostRows;
-}
 
 std::optional<ProductShape> ShapeOf(const KernelContext& context, const ProductForm& form) {
   return ShapeOfProduct(context.Input(0).dims(), context.Input(1).dims(), form.transposes_a, form.transposes_b);
 }
+
+// Whether sums run along B's rows in memory. A column is a row, transposed.
+bool LiesTransposed(const ProductShape& shape) { return shape.transposes_b || shape.n == 1; }
 
 // The rows that meet one matrix.
 int64_t RowsOfMatrix(const ProductShape& shape) {
@@ -48,11 +41,10 @@ int64_t RowsOfMatrix(const ProductShape& shape) {
 
 // The least that there can be, seen without looking at the whole shape.
 bool HasManyRows(const KernelContext& context) {
-  const Tensor& a = context.Input(0);
-  if (a.rank() < 2 || context.node().op_type() != "MatMul") return false;
-  const int64_t rows =
-      context.Input(1).rank() == 2 ? ElementsBetween(a.dims(), 0, a.rank() - 1) : a.dims()[a.rank() - 2];
-  return rows > MostRows(a.dtype());
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  if (a.rank() < 2 || b.rank() == 0 || context.node().op_type() != "MatMul") return false;
+  const int64_t rows = b.rank() == 2 ? ElementsBetween(a.dims(), 0, a.rank() - 1) : a.dims()[a.rank() - 2];
+  return rows > MostFewRows(a.dtype(), b.dims().back() == 1, b.size_bytes());
 }
 
 std::vector<EpilogueStep> StepsOf(const KernelContext& context, const ProductForm& form) {
@@ -72,55 +64,11 @@ Refusal WhyNotFewRows(const KernelContext& context) {
   const ProductForm form = ReadProductForm(context);
   const std::optional<ProductShape> shape = ShapeOf(context, form);
   if (!shape.has_value()) return "shapes that are no product";
-  if (RowsOfMatrix(*shape) > MostRows(a.dtype())) return kManyRows;
+  const bool is_transposed = LiesTransposed(*shape);
+  if (RowsOfMatrix(*shape) > MostFewRows(a.dtype(), is_transposed, b.size_bytes())) return kManyRows;
   if (shape->has_vectors && !context.epilogue().steps.empty()) return "an epilogue behind a vector";
-  if ((shape->transposes_b || shape->n == 1 ? shape->k : shape->n) < kLeastInARow) return "short rows of B";
+  if ((is_transposed ? shape->k : shape->n) < kLeastInARow) return "short rows of B";
   return EpilogueLoops::WhyNot(context, StepsOf(context, form), shape->y);
-}
-
-// ---- the rows of A --------------------------------------------------------------------------------------------------
-
-// All rows of A as float32, with zeros behind each of them.
-struct FloatRows {
-  Tensor padded;
-  const float* elements = nullptr;
-  size_t step = 0;
-};
-
-// `depth` elements, `step` apart, to float32.
-void ReadStrided(const FloatSource& from, size_t first, size_t step, float* to, size_t depth) {
-  for (size_t i = 0; i < depth; ++i) {
-    float element;
-    to[i] = *from.Read(first + i * step, 1, &element);
-  }
-}
-
-absl::StatusOr<FloatRows> ReadRows(const KernelContext& context, const ProductShape& shape) {
-  const Tensor& a = context.Input(0);
-  const auto depth = static_cast<size_t>(shape.k), m = static_cast<size_t>(shape.m);
-  const bool is_transposed = shape.transposes_a && m > 1;
-  if (a.dtype() == DType::kFloat32 && depth % kVectorGranule == 0 && a.num_elements() == shape.k) {
-    return FloatRows{.padded = {}, .elements = a.elements<float>().data(), .step = depth};
-  }
-  // Rows that lie a multiple of 4 KiB apart would push each other out of the nearest cache.
-  const size_t step = (depth / kVectorGranule + 2) * kVectorGranule;
-  const size_t rows = static_cast<size_t>(a.num_elements()) / depth;
-  FloatRows read{.padded = {}, .elements = nullptr, .step = step};
-  AMP_ASSIGN_OR_RETURN(read.padded,
-                       context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(rows), static_cast<int64_t>(step)}));
-  float* const to = read.padded.mutable_elements<float>().data();
-  const FloatSource from(BestLoops(), a);
-  for (size_t row = 0; row < rows; ++row) {
-    float* const begin = to + row * step;
-    if (is_transposed) {
-      ReadStrided(from, row / m * m * depth + row % m, m, begin, depth);
-    } else if (const float* const found = from.Read(row * depth, depth, begin); found != begin) {
-      std::memcpy(begin, found, depth * sizeof(float));
-    }
-    std::fill(begin + depth, begin + step, 0.0F);
-  }
-  read.elements = to;
-  return read;
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
@@ -138,12 +86,12 @@ struct Matrices {
 
 Matrices MatricesOf(const ProductShape& shape) {
   const size_t k = static_cast<size_t>(shape.k), n = static_cast<size_t>(shape.n);
-  // A column is a row, transposed.
+  const bool is_transposed = LiesTransposed(shape);
   Matrices result{.rows = static_cast<size_t>(RowsOfMatrix(shape)),
                   .depth = k,
                   .columns = n,
-                  .b_step = shape.transposes_b || n == 1 ? k : n,
-                  .transposed = shape.transposes_b || n == 1,
+                  .b_step = is_transposed ? k : n,
+                  .transposed = is_transposed,
                   .pairs = {}};
   if (shape.FirstWay(Way::kFolded) == Way::kFolded) {
     result.pairs.push_back({});
@@ -159,79 +107,115 @@ Matrices MatricesOf(const ProductShape& shape) {
   return result;
 }
 
-template <typename T>
-ProductLoops::Loop<T> LoopFor(DType dtype, bool transposed) {
-  const ProductLoops& loops = BestLoops().products;
-  if constexpr (std::is_same_v<T, float>) {
-    return transposed ? loops.of_transposed_float32 : loops.of_float32;
-  } else if (dtype == DType::kFloat16) {
-    return transposed ? loops.of_transposed_float16 : loops.of_float16;
-  } else {
-    return transposed ? loops.of_transposed_bfloat16 : loops.of_bfloat16;
+// The rows of A that meet a matrix, as float32: where they lie, or in a buffer.
+class RowsOfA {
+ public:
+  RowsOfA(const Tensor& a, bool is_transposed, const Matrices& matrices)
+      : is_transposed_(is_transposed),
+        rows_(matrices.rows),
+        depth_(matrices.depth),
+        lie_ready_(a.dtype() == DType::kFloat32 && !is_transposed && MayLieSo(matrices)),
+        from_(BestLoops(), a) {}
+
+  size_t step() const { return lie_ready_ ? depth_ : FewRowsStep(depth_); }
+  size_t buffer_size() const { return lie_ready_ ? 0 : rows_ * step(); }
+
+  const float* Read(size_t first_row, float* buffer) const {
+    const size_t first = first_row * depth_;
+    if (lie_ready_) return from_.Read(first, rows_ * depth_, nullptr);
+    for (size_t row = 0; row < rows_; ++row) {
+      float* const to = buffer + row * step();
+      if (is_transposed_) {
+        ReadApart(first + row, to);
+      } else if (const float* const found = from_.Read(first + row * depth_, depth_, to); found != to) {
+        std::memcpy(to, found, depth_ * sizeof(float));
+      }
+      std::fill(to + depth_, to + step(), 0.0F);
+    }
+    return buffer;
   }
-}
+
+ private:
+  // Loops over a transposed matrix read whole registers of rows, and several rows side by side.
+  static bool MayLieSo(const Matrices& matrices) {
+    constexpr size_t kPage = 1024;  // elements
+    const bool lie_apart = matrices.rows == 1 || matrices.depth % kPage != 0;
+    return !matrices.transposed || (matrices.depth % kVectorGranule == 0 && lie_apart);
+  }
+
+  void ReadApart(size_t first, float* to) const {
+    for (size_t i = 0; i < depth_; ++i) {
+      float element;
+      to[i] = *from_.Read(first + i * rows_, 1, &element);
+    }
+  }
+
+  const bool is_transposed_;
+  const size_t rows_, depth_;
+  const bool lie_ready_;
+  const FloatSource from_;
+};
 
 // Columns are computed in stretches: of B, rows of a stretch are read side by side, and the longer they are the more
 // memory gives; sums of a stretch stay in a near cache.
 constexpr size_t kStretch = 4096, kMostSums = 16384;
-// Threads share out so many columns, at the least.
-constexpr size_t kColumnGranule = 64;
+// Threads share out so many columns, at the least; if those are too few for all threads, the smaller number.
+constexpr size_t kColumnGranule = 64, kSmallGranule = 16;
 
 class Product {
  public:
-  Product(const Matrices& matrices, const FloatRows& x, const Tensor& b, const EpilogueLoops& epilogue, Tensor& y)
+  Product(const Matrices& matrices, const RowsOfA& x, const Tensor& b, const EpilogueLoops& epilogue, Tensor& y)
       : matrices_(matrices), x_(x), b_(b), epilogue_(epilogue), out_(BestLoops(), y) {}
 
   void Run() const {
-    const size_t granules = (matrices_.columns + kColumnGranule - 1) / kColumnGranule;
-    const size_t cost = matrices_.rows * matrices_.depth * std::min(matrices_.columns, kColumnGranule);
-    ParallelFor(matrices_.pairs.size() * granules, cost, [&](const Share& share) {
-      std::vector<float> sums(matrices_.rows * SumsStep());
+    const size_t pairs = matrices_.pairs.size();
+    const size_t granule = pairs * Granules(kColumnGranule) < MostShares() ? kSmallGranule : kColumnGranule;
+    const size_t granules = Granules(granule);
+    const size_t cost = matrices_.rows * matrices_.depth * std::min(matrices_.columns, granule);
+    ParallelFor(pairs * granules, cost, [&](const Share& share) {
+      const Buffers buffers{std::make_unique_for_overwrite<float[]>(x_.buffer_size()),
+                            std::make_unique_for_overwrite<float[]>(matrices_.rows * SumsStep())};
       for (size_t at = share.first; at < share.end;) {
         const size_t pair = at / granules, first = at % granules;
         const size_t end = std::min(granules, first + (share.end - at));
-        RunColumns(pair, first * kColumnGranule, std::min(end * kColumnGranule, matrices_.columns), sums.data());
+        RunColumns(pair, first * granule, std::min(end * granule, matrices_.columns), buffers);
         at += end - first;
       }
     });
   }
 
  private:
+  struct Buffers {
+    std::unique_ptr<float[]> x, sums;
+  };
+
+  size_t Granules(size_t granule) const { return (matrices_.columns + granule - 1) / granule; }
   size_t StretchColumns() const {
     const size_t most = std::min(kStretch, kMostSums / matrices_.rows / kColumnGranule * kColumnGranule);
     return std::min(most, (matrices_.columns + kVectorGranule - 1) / kVectorGranule * kVectorGranule);
   }
-  // Between rows of sums, which would push each other out of the nearest cache a multiple of 4 KiB apart.
-  size_t SumsStep() const { return StretchColumns() + kVectorGranule; }
+  size_t SumsStep() const { return FewRowsStep(StretchColumns()); }
 
-  void RunColumns(size_t pair, size_t first, size_t end, float* sums) const {
+  void RunColumns(size_t pair, size_t first, size_t end, const Buffers& buffers) const {
     const size_t most = StretchColumns();
+    const float* const x = x_.Read(matrices_.pairs[pair].a_row, buffers.x.get());
     for (size_t column = first; column < end; column += most) {
-      RunStretch(pair, column, std::min(most, end - column), sums);
+      RunStretch(pair, x, column, std::min(most, end - column), buffers.sums.get());
     }
   }
 
-  template <typename T>
-  void Multiply(const Matrices::Pair& pair, size_t column, size_t count, float* sums) const {
-    const T* const b = reinterpret_cast<const T*>(b_.bytes().data()) + pair.b;
-    LoopFor<T>(b_.dtype(), matrices_.transposed)({.x = x_.elements + pair.a_row * x_.step,
-                                                  .b = b + column * (matrices_.transposed ? matrices_.b_step : 1),
-                                                  .y = sums,
-                                                  .rows = matrices_.rows,
-                                                  .depth = matrices_.depth,
-                                                  .columns = count,
-                                                  .x_step = x_.step,
-                                                  .b_step = matrices_.b_step,
-                                                  .y_step = SumsStep()});
-  }
-
-  void RunStretch(size_t pair, size_t column, size_t count, float* sums) const {
-    const Matrices::Pair& of = matrices_.pairs[pair];
-    if (b_.dtype() == DType::kFloat32) {
-      Multiply<float>(of, column, count, sums);
-    } else {
-      Multiply<uint16_t>(of, column, count, sums);
-    }
+  void RunStretch(size_t pair, const float* x, size_t column, size_t count, float* sums) const {
+    const std::byte* const b = b_.bytes().data() + matrices_.pairs[pair].b * ElementBytes(b_.dtype());
+    const StoredMatrix matrix = {b_.dtype(), matrices_.transposed, b, matrices_.b_step};
+    const FewRowsProduct product = {.x = x,
+                                    .x_step = x_.step(),
+                                    .b = matrix.From(column),
+                                    .y = sums,
+                                    .y_step = SumsStep(),
+                                    .rows = matrices_.rows,
+                                    .depth = matrices_.depth,
+                                    .columns = count};
+    product.Run();
     for (size_t m = 0; m < matrices_.rows; ++m) {
       const size_t row = pair * matrices_.rows + m, first = row * matrices_.columns + column;
       float* const of_row = sums + m * SumsStep();
@@ -243,28 +227,29 @@ class Product {
   }
 
   const Matrices& matrices_;
-  const FloatRows& x_;
+  const RowsOfA& x_;
   const Tensor& b_;
   const EpilogueLoops& epilogue_;
   const FloatSink out_;
 };
 
-absl::Status FewRowsProduct(KernelContext& context) {
+absl::Status ComputeProduct(KernelContext& context) {
   const Tensor& a = context.Input(0);
   const ProductForm form = ReadProductForm(context);
   const ProductShape shape = *ShapeOf(context, form);
-  AMP_ASSIGN_OR_RETURN(const FloatRows x, ReadRows(context, shape));
   const DType stored = context.epilogue().stores_as == DType::kUndefined ? a.dtype() : context.epilogue().stores_as;
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, stored, shape.y_final));
   context.Report(BestLoops().name, DType::kFloat32);
   const EpilogueLoops epilogue(context, StepsOf(context, form), shape.y);
-  Product(MatricesOf(shape), x, context.Input(1), epilogue, *y).Run();
+  const Matrices matrices = MatricesOf(shape);
+  const RowsOfA x(a, shape.transposes_a && shape.m > 1, matrices);
+  Product(matrices, x, context.Input(1), epilogue, *y).Run();
   return absl::OkStatus();
 }
 
 constexpr KernelRow Row(absl::string_view op_type, absl::string_view domain = "", int first_version = 1) {
   return {.op_type = op_type,
-          .function = FewRowsProduct,
+          .function = ComputeProduct,
           .domain = domain,
           .first_version = first_version,
           .refusal = WhyNotFewRows,

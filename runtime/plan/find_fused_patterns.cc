@@ -165,7 +165,7 @@ void AddAttention(const Model& model, const Pattern& pattern, const AttentionRul
   if (!MayTake(model, rule, fused, *form)) return;
   for (const size_t port : {size_t{0}, size_t{1}, size_t{2}}) AbsorbTransposition(model, taken, port, fused, *form);
   AbsorbTranspositionBehind(model, taken, fused, *form);
-  fused.rows = {&rule.row};
+  fused.rows = rule.rows;
   fused.form = std::move(form);
   for (const NodeId node : fused.nodes) taken[node] = true;
   fusions.push_back(std::move(fused));

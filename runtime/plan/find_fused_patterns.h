@@ -25,9 +25,10 @@
 
 namespace amp {
 
-// A kernel for attention, and a function that says whether it may take a fused pattern whose inputs have these types.
+// The kernels for attention, best first, and a function that says whether they may take a fused pattern whose inputs
+// have these types.
 struct AttentionRule {
-  const KernelRow& row;
+  std::vector<const KernelRow*> rows;
   bool (*may_take)(const FusedAttention& fused, absl::Span<const DType> types);
 };
 

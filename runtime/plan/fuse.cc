@@ -28,7 +28,9 @@ bool TakesAllAttention(const FusedAttention&, absl::Span<const DType>) { return 
 }  // namespace
 
 FusionRules ProcessorFusionRules() {
-  return {.attention = {.row = FusedAttentionRow(), .may_take = TakesAllAttention},
+  std::vector<const KernelRow*> attention;
+  for (const KernelRow& row : FusedAttentionRows()) attention.push_back(&row);
+  return {.attention = {.rows = std::move(attention), .may_take = TakesAllAttention},
           .find_norm = FindNormRow,
           .find_reduction = FindReductionRow,
           .chains = ChainRows()};

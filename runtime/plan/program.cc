@@ -25,13 +25,28 @@ int VersionOf(const Model& model, const Node& node) {
                                                                 : model.opset(node.domain());
 }
 
-absl::Status LoadConstants(const Model& model, Program& program) {
+// Errors name no value.
+absl::StatusOr<Datum> LoadConstant(const Model& model, ValueId id) {
+  AMP_ASSIGN_OR_RETURN(const std::optional<TensorView> view, ViewConstant(model, id));
+  if (view.has_value()) return MakeTensor(*view);
+  AMP_ASSIGN_OR_RETURN(const std::optional<TensorContent> content, ReadConstant(model, id));
+  if (!content.has_value()) return Datum();
+  return MakeTensor(*content);
+}
+
+// The model does not keep large constants besides.
+absl::Status LoadConstants(Model& model, Program& program) {
+  constexpr size_t kLargeBytes = 64 << 10;
   program.constants.resize(model.num_values());
   for (const ValueId id : model.AllValues()) {
-    absl::StatusOr<std::optional<TensorContent>> content = ReadConstant(model, id);
-    if (!content.ok()) return InFile(Escaped(model.value(id).name), content.status());
-    if (!content->has_value()) continue;
-    AMP_ASSIGN_OR_RETURN(program.constants[id], MakeTensor(**content));
+    absl::StatusOr<Datum> loaded = LoadConstant(model, id);
+    if (!loaded.ok()) {
+      const absl::Status& error = loaded.status();
+      return absl::Status(error.code(), absl::StrCat("'", Escaped(model.value(id).name), "': ", error.message()));
+    }
+    const Tensor* const tensor = loaded->tensor();
+    if (tensor != nullptr && tensor->size_bytes() > kLargeBytes) ReleaseInitializer(model, id);
+    program.constants[id] = *std::move(loaded);
   }
   return absl::OkStatus();
 }
@@ -260,7 +275,7 @@ std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId id, Fin
   return find(node.domain(), node.op_type(), VersionOf(model, node));
 }
 
-absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find, bool has_device) {
+absl::StatusOr<Program> MakeProgram(Model& model, FindKernels find, bool has_device) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());

@@ -51,7 +51,7 @@ std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, F
 // Makes an instruction for each node that is no constant. Without `has_device`, rows for devices are left out. Errors:
 // kDataLoss "gate: no kernel for my.domain::Gate-1 of (float32[2,n], absent)", also if a node of the main graph has
 // element types that its rows refuse; errors of reading constants.
-absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find, bool has_device);
+absl::StatusOr<Program> MakeProgram(Model& model, FindKernels find, bool has_device);
 // Whether each node has an instruction; constants have none.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
 // Returns the bytes of the constants that the model states, in initializers and Constant nodes. Constants that were

@@ -6,7 +6,8 @@
 The script talks as `amp-run --bench=stdin` does. It loads the model, warms it up with WARMUP runs, and prints "ready",
 with a note behind it where the runtime computes in another type than the one asked for. Then it reads lines. Each line
 is a number of runs; the answer is the mean milliseconds of one run, by the clock and of the process. The runtime has
-one thread and all optimisations. Results stay where the runtime has them.
+one thread and all optimisations. Inputs are cast to the types that the model declares. Results stay where the runtime
+has them.
 """
 
 import sys
@@ -23,10 +24,12 @@ def load_onnxruntime(path, _):
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    names = {value.name for value in session.get_inputs()}
+    numpy_names = {"float": "float32", "double": "float64"}
+    types = {value.name: value.type[len("tensor(") : -1] for value in session.get_inputs()}
+    types = {name: numpy_names.get(type_name, type_name) for name, type_name in types.items()}
     outputs = [value.name for value in session.get_outputs()]
     convert = onnxruntime.OrtValue.ortvalue_from_numpy
-    return convert, (lambda feeds: session.run_with_ort_values(outputs, feeds)), names, ""
+    return convert, (lambda feeds: session.run_with_ort_values(outputs, feeds)), types, ""
 
 
 def load_openvino(path, precision):
@@ -40,9 +43,15 @@ def load_openvino(path, precision):
     }
     compiled = openvino.Core().compile_model(path, "CPU", options)
     request = compiled.create_infer_request()
-    names = {name for value in compiled.inputs for name in value.get_names()}
+    types = {name: numpy_type(value.element_type) for value in compiled.inputs for name in value.get_names()}
     used = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    return np.asarray, request.infer, names, "" if used == precision else f"computes in {used}"
+    return np.asarray, request.infer, types, "" if used == precision else f"computes in {used}"
+
+
+def numpy_type(openvino_type):
+    import ml_dtypes
+
+    return ml_dtypes.bfloat16 if openvino_type.get_type_name() == "bf16" else openvino_type.to_dtype()
 
 
 def mean_run_time(run, feeds, count):
@@ -56,9 +65,9 @@ def mean_run_time(run, feeds, count):
 def main():
     kind, model, inputs, warmup = sys.argv[1:]
     name, _, precision = kind.partition("-")
-    convert, run, names, note = {"onnxruntime": load_onnxruntime, "openvino": load_openvino}[name](model, precision)
+    convert, run, types, note = {"onnxruntime": load_onnxruntime, "openvino": load_openvino}[name](model, precision)
     arrays = np.load(inputs)
-    feeds = {key: convert(arrays[key]) for key in arrays.files if key in names}
+    feeds = {key: convert(arrays[key].astype(types[key])) for key in arrays.files if key in types}
     mean_run_time(run, feeds, max(1, int(warmup)))
     print("ready", note, flush=True)
     for line in sys.stdin:

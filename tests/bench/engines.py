@@ -28,7 +28,8 @@ class Engine:
 
     @classmethod
     def ours(cls, program, dtype, model, inputs):
-        return cls("amp-run", dtype, [program, model, "--inputs", inputs, "--bench=stdin", "--warmup", WARMUP_RUNS])
+        flags = ["--inputs", inputs, "--cast-inputs", "--bench=stdin", "--warmup", WARMUP_RUNS]
+        return cls("amp-run", dtype, [program, model, *flags])
 
     @classmethod
     def peer(cls, kind, dtype, model, inputs):

@@ -4,9 +4,11 @@
     executor_models.py NAME OUT.onnx    writes OUT.npz, too
 
 NAME is one of:
-  mlp_b256                   784-4096-4096-10, batch 256
+  mlp_b1, mlp_b8, mlp_b256   784-4096-4096-10, batches of these sizes
   resnet50_b1, resnet50_b16  224 x 224 pictures
   bert_base_s128             12 layers, 768 wide, one sequence of 128 ids
+  decode_gpt2                12 layers, 768 wide: one token behind 128 others, whose keys and values are inputs
+  lstm_b1                    2 layers of 1024, one sequence of 32
 
 The graphs are those that PyTorch exports in evaluation mode: BatchNormalizations are folded into their Conv, Reshape
 and Transpose split the heads, and GELU is Div, Erf, Add, Mul, Mul. The weights are random with a fixed seed. They are
@@ -37,19 +39,26 @@ class Graph:
     def normal(self, name, shape, deviation):
         return self.constant(name, self.random.standard_normal(shape, np.float32) * np.float32(deviation))
 
-    def add(self, op_type, path, *inputs, **attributes):
+    def add_many(self, count, op_type, path, *inputs, **attributes):
         name = f"{path}/{op_type}"
-        output = f"{name}_output_0"
-        self.nodes.append(helper.make_node(op_type, list(inputs), [output], name=name, **attributes))
-        return output
+        outputs = [f"{name}_output_{i}" for i in range(count)]
+        self.nodes.append(helper.make_node(op_type, list(inputs), outputs, name=name, **attributes))
+        return outputs
 
-    def model(self, name, inputs, output, output_shape):
+    def add(self, op_type, path, *inputs, **attributes):
+        return self.add_many(1, op_type, path, *inputs, **attributes)[0]
+
+    def model(self, name, inputs, output, output_shape, more_outputs=()):
+        """`more_outputs`: names and shapes of values that are outputs as they are."""
         self.nodes[-1].output[0] = output
         infos = [
             helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for key, array in inputs.items()
         ]
-        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, output_shape)]
+        outputs = [
+            helper.make_tensor_value_info(key, TensorProto.FLOAT, shape)
+            for key, shape in [(output, output_shape), *more_outputs]
+        ]
         graph = helper.make_graph(self.nodes, name, infos, outputs, self.weights)
         return helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bench"
@@ -125,7 +134,7 @@ class ResNet:
         return graph.model("resnet50", inputs, "logits", [batch, 1000]), inputs
 
 
-class Bert:
+class Transformer:
     LAYERS, WIDTH, HEADS, DEVIATION = 12, 768, 12, 0.02
 
     def __init__(self, length):
@@ -146,29 +155,31 @@ class Bert:
         bias = self.graph.constant(f"{path}.bias", np.zeros(self.WIDTH, np.float32))
         return self.graph.add("LayerNormalization", path, value, scale, bias, axis=-1, epsilon=1e-12)
 
-    def heads(self, path, value, order):
-        value = self.linear(path, value, self.WIDTH, self.WIDTH)
+    def split_heads(self, path, value, order):
         return self.graph.add("Transpose", path, self.graph.add("Reshape", path, value, self.split), perm=order)
 
-    def attention(self, path, value):
+    def attend(self, path, query, key, value):
+        """`key` is transposed."""
         add = self.graph.add
-        query, key = self.heads(f"{path}/query", value, [0, 2, 1, 3]), self.heads(f"{path}/key", value, [0, 2, 3, 1])
         scores = add("Div", f"{path}/scores", add("MatMul", f"{path}/scores", query, key), self.numbers["scale"])
-        context = add(
-            "MatMul",
-            f"{path}/context",
-            add("Softmax", path, scores, axis=-1),
-            self.heads(f"{path}/value", value, [0, 2, 1, 3]),
-        )
-        context = add(
-            "Reshape", f"{path}/context", add("Transpose", f"{path}/context", context, perm=[0, 2, 1, 3]), self.joined
-        )
-        return self.linear(f"{path}/output", context, self.WIDTH, self.WIDTH)
+        context = add("MatMul", f"{path}/context", add("Softmax", path, scores, axis=-1), value)
+        context = add("Transpose", f"{path}/context", context, perm=[0, 2, 1, 3])
+        return add("Reshape", f"{path}/context", context, self.joined)
 
     def gelu(self, path, value):
         error = self.graph.add("Erf", path, self.graph.add("Div", path, value, self.numbers["root"]))
         product = self.graph.add("Mul", path, value, self.graph.add("Add", path, error, self.numbers["one"]))
         return self.graph.add("Mul", f"{path}/half", product, self.numbers["half"])
+
+
+class Bert(Transformer):
+    def heads(self, path, value, order):
+        return self.split_heads(path, self.linear(path, value, self.WIDTH, self.WIDTH), order)
+
+    def attention(self, path, value):
+        query, key = self.heads(f"{path}/query", value, [0, 2, 1, 3]), self.heads(f"{path}/key", value, [0, 2, 3, 1])
+        context = self.attend(path, query, key, self.heads(f"{path}/value", value, [0, 2, 1, 3]))
+        return self.linear(f"{path}/output", context, self.WIDTH, self.WIDTH)
 
     def model(self):
         graph, width = self.graph, self.WIDTH
@@ -196,11 +207,70 @@ class Bert:
         return graph.model("bert_base", inputs, "last_hidden_state", [1, self.length, width]), inputs
 
 
+class Gpt2(Transformer):
+    """A step of a decoder: norms ahead, one product for queries, keys and values, caches in and out."""
+
+    PAST, VOCABULARY = 128, 50257
+
+    def attention(self, path, value, caches):
+        graph, width = self.graph, self.WIDTH
+        sizes = graph.constant(f"{path}.sizes", np.full(3, width, np.int64))
+        parts = graph.add_many(3, "Split", path, self.linear(f"{path}/qkv", value, width, 3 * width), sizes, axis=-1)
+        query, key, value = (
+            self.split_heads(f"{path}/{name}", part, [0, 2, 1, 3])
+            for name, part in zip(("query", "key", "value"), parts)
+        )
+        present = [
+            graph.add("Concat", f"{path}/{name}", past, now, axis=2)
+            for name, past, now in zip(("keys", "values"), caches, (key, value))
+        ]
+        transposed = graph.add("Transpose", f"{path}/keys", present[0], perm=[0, 1, 3, 2])
+        return self.linear(f"{path}/output", self.attend(path, query, transposed, present[1]), width, width), present
+
+    def model(self):
+        graph, width, past = self.graph, self.WIDTH, (1, self.HEADS, self.PAST, self.WIDTH // self.HEADS)
+        table = graph.normal("embeddings.words", (self.VOCABULARY, width), self.DEVIATION)
+        position = graph.normal("embeddings.position", (1, 1, width), self.DEVIATION)
+        value = graph.add("Add", "/embeddings", graph.add("Gather", "/embeddings/words", table, "input_ids"), position)
+        inputs, presents = {"input_ids": graph.random.integers(0, self.VOCABULARY, (1, 1), np.int64)}, []
+        for i in range(self.LAYERS):
+            path, caches = f"/layer.{i}", [f"past_{i}.{name}" for name in ("key", "value")]
+            inputs |= {name: graph.random.standard_normal(past, np.float32) for name in caches}
+            attended, present = self.attention(f"{path}/attention", self.norm(f"{path}/norm1", value), caches)
+            presents += present
+            value = graph.add("Add", f"{path}/attention", attended, value)
+            wide = self.linear(f"{path}/wide", self.norm(f"{path}/norm2", value), width, 4 * width)
+            value = graph.add(
+                "Add", path, self.linear(f"{path}/narrow", self.gelu(f"{path}/gelu", wide), 4 * width, width), value
+            )
+        head = graph.normal("head.weight", (width, self.VOCABULARY), self.DEVIATION)
+        graph.add("MatMul", "/head", self.norm("/norm", value), head)
+        shape = [past[0], past[1], past[2] + 1, past[3]]
+        outputs = [(name, shape) for name in presents]
+        return graph.model("decode_gpt2", inputs, "logits", [1, 1, self.VOCABULARY], outputs), inputs
+
+
+def lstm():
+    graph, width, length = Graph(), 1024, 32
+    value, axes = "x", graph.constant("axes", np.array([1], np.int64))
+    for i in range(2):
+        weights = [graph.normal(f"lstm{i}.{name}", (1, 4 * width, width), width**-0.5) for name in ("w", "r")]
+        bias = graph.normal(f"lstm{i}.bias", (1, 8 * width), 0.01)
+        value = graph.add("LSTM", f"/lstm{i}", value, *weights, bias, hidden_size=width)
+        value = graph.add("Squeeze", f"/lstm{i}", value, axes)
+    inputs = {"x": graph.random.standard_normal((length, 1, width), np.float32)}
+    return graph.model("lstm", inputs, "y", [length, 1, width]), inputs
+
+
 MAKERS = {
+    "mlp_b1": lambda: mlp(1),
+    "mlp_b8": lambda: mlp(8),
     "mlp_b256": lambda: mlp(256),
     "resnet50_b1": lambda: ResNet().model(1),
     "resnet50_b16": lambda: ResNet().model(16),
     "bert_base_s128": lambda: Bert(128).model(),
+    "decode_gpt2": lambda: Gpt2(1).model(),
+    "lstm_b1": lstm,
 }
 
 

@@ -51,6 +51,11 @@ BFLOAT16_GOAL = 0.9
 AMX_GOALS = {"resnet50_b1": 4, "resnet50_b16": 3.5, "bert_base_s128": 4, "mlp_b256": 4.5}
 OPENVINO_GOALS = {"resnet50_b1": 0.75, "resnet50_b16": 0.9, "bert_base_s128": 1.0, "mlp_b256": 0.8}
 REAL_GOAL = 1.0
+# The products of these models have one row, so that the bytes of weights are the time. Goals in float32 are against the
+# better peer; in 16 bits against the better peer's float32, and against our own.
+ONE_ROW_MODELS, ONE_ROW_GOAL, LOW_ONE_ROW_GOAL, LOW_ONE_ROW_GAIN = ("decode_gpt2", "mlp_b1"), 1.25, 2.3, 1.8
+# Inputs that are caches have the type of the values that they hold.
+REWRITE_FLAGS = {"decode_gpt2": ["--keep-io", "none"]}
 
 
 def print_circumstances(rounds, core):
@@ -75,7 +80,8 @@ class Models:
         files = {"float32": made_models.make_once(self.folder / f"{name}.onnx", "executor_models.py", [name])}
         for dtype in LOW_TYPES:
             files[dtype] = self.folder / f"{name}.{dtype}.onnx"
-            subprocess.run([self.tool, files["float32"], "-o", files[dtype], "--dtype", dtype, "--quiet"], check=True)
+            flags = ["--dtype", dtype, "--quiet", "--verify=off", *REWRITE_FLAGS.get(name, [])]
+            subprocess.run([self.tool, files["float32"], "-o", files[dtype], *flags], check=True)
         return files
 
 
@@ -118,6 +124,11 @@ def goals(model, taken, has_amx):
     if not all(ours.values()):
         return
     speedup = engines.speed(ours["bfloat16"], ours["float32"])
+    if model in ONE_ROW_MODELS:
+        yield from one_row_goals(model, taken, ours)
+        return
+    if model not in AMX_GOALS:
+        return
     if not has_amx:
         for dtype in ("float32", "float16"):
             peer = find(taken, "onnxruntime", dtype)
@@ -142,6 +153,19 @@ def goals(model, taken, has_amx):
             "x",
             True,
         )
+
+
+def one_row_goals(model, taken, ours):
+    peers = [e for e in taken if e.name in ("onnxruntime", "openvino-f32") and e.dtype == "float32" and not e.problem]
+    if not peers:
+        return
+    best = min(peers, key=lambda engine: engine.median)
+    for dtype, engine in ours.items():
+        against = f"{model} {dtype}: against {best.name}'s float32"
+        yield against, engines.speed(engine, best), ONE_ROW_GOAL if dtype == "float32" else LOW_ONE_ROW_GOAL, "x", True
+        if dtype != "float32":
+            gain = engines.speed(engine, ours["float32"])
+            yield f"{model} {dtype}: against our float32", gain, LOW_ONE_ROW_GAIN, "x", True
 
 
 def measure_made(args, has_amx):

@@ -48,7 +48,8 @@ void NoteDeviceWarnings(Accelerator* device, ToolOutput& output) {
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& flag, const std::string& path,
                                                      const RunArguments& arguments, FileUses& uses,
                                                      PhaseTimes* phases = nullptr) {
-  absl::StatusOr<LoadedFile> file = LoadModel(path, {.limits = arguments.session.limits});
+  absl::StatusOr<LoadedFile> file =
+      LoadModel(path, {.limits = arguments.session.limits, .payloads = Payloads::kInFile});
   if (!file.ok()) return InFile(path, file.status());
   AddDataFiles(flag, *file->external, uses);
   AMP_RETURN_IF_ERROR(CheckFileUses(uses));

@@ -11,13 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "passes/record/metadata_json.h"
+#include "runtime/hardware/usable_threads.h"
 #include "runtime/plan/program.h"
+#include "tools/run/memory_bandwidth.h"
 
 namespace amp {
 namespace {
@@ -50,6 +53,11 @@ struct Timing {
   int64_t peak_bytes = 0;          // of the process
   int64_t activation_bytes = 0;    // what a run's values take at most, as planned
   int64_t largest_live_bytes = 0;  // what no plan can beat
+  int64_t weight_bytes = 0;        // of all constants
+  int64_t read_weight_bytes = 0;   // of those that a run reads whole
+  double memory_speed = 0;         // bytes that the machine reads in a second; 0: not measured
+
+  double ReadSpeed() const { return median_ms > 0 ? 1e3 * static_cast<double>(read_weight_bytes) / median_ms : 0; }
 };
 
 int64_t PeakBytes() {
@@ -66,6 +74,38 @@ int64_t NumItems(const Session& session, const NamedDatums& inputs) {
   return first == nullptr || first->rank() == 0 ? 1 : first->dim(0);
 }
 
+void AddReadConstants(const Session& session, const std::vector<Instruction>& instructions,
+                      absl::flat_hash_set<const void*>& seen, int64_t& bytes) {
+  for (const Instruction& instruction : instructions) {
+    const bool picks = session.model().node(instruction.node).op_type() == "Gather";
+    for (size_t port = picks ? 1 : 0; port < instruction.inputs.size(); ++port) {
+      const ValueId input = instruction.inputs[port];
+      const Tensor* const constant = input == kNone ? nullptr : session.program().constants[input].tensor();
+      if (constant == nullptr || !seen.insert(constant->data()).second) continue;
+      bytes += static_cast<int64_t>(constant->size_bytes());
+    }
+  }
+}
+
+// The constants that a run reads whole, as far as all its nodes run: not tables of which rows are picked.
+int64_t ReadConstantBytes(const Session& session) {
+  int64_t bytes = 0;
+  absl::flat_hash_set<const void*> seen;
+  for (const auto& block : session.program().blocks) AddReadConstants(session, block, seen, bytes);
+  return bytes;
+}
+
+// Weights that caches hold say nothing about memory.
+constexpr int64_t kLargeWeights = int64_t{64} << 20;
+
+void MeasureMemory(const RunArguments& arguments, const Session& session, Timing& timing) {
+  timing.weight_bytes = StatedConstantBytes(session.model(), session.program());
+  timing.read_weight_bytes = ReadConstantBytes(session);
+  if (session.DeviceName() != "cpu" || timing.read_weight_bytes < kLargeWeights) return;
+  timing.memory_speed =
+      MeasureReadBandwidth(arguments.session.threads > 0 ? arguments.session.threads : UsableThreads());
+}
+
 // REQUIRES: at least one run.
 Timing Summarize(std::vector<double> runs_ms, int64_t num_items) {
   std::sort(runs_ms.begin(), runs_ms.end());
@@ -80,29 +120,45 @@ Timing Summarize(std::vector<double> runs_ms, int64_t num_items) {
 }
 
 std::string AsJson(const RunArguments& arguments, const std::string& device, const Timing& timing) {
-  const nlohmann::ordered_json json = {{"model", TextOfBytes(arguments.model)},
-                                       {"device", device},
-                                       {"iterations", arguments.iterations},
-                                       {"warmup", arguments.warmup},
-                                       {"median_ms", timing.median_ms},
-                                       {"min_ms", timing.min_ms},
-                                       {"p90_ms", timing.p90_ms},
-                                       {"items_per_second", timing.items_per_second},
-                                       {"load_ms", timing.load_ms},
-                                       {"peak_bytes", timing.peak_bytes},
-                                       {"activation_bytes", timing.activation_bytes},
-                                       {"largest_live_bytes", timing.largest_live_bytes}};
+  nlohmann::ordered_json json = {{"model", TextOfBytes(arguments.model)},
+                                 {"device", device},
+                                 {"iterations", arguments.iterations},
+                                 {"warmup", arguments.warmup},
+                                 {"median_ms", timing.median_ms},
+                                 {"min_ms", timing.min_ms},
+                                 {"p90_ms", timing.p90_ms},
+                                 {"items_per_second", timing.items_per_second},
+                                 {"load_ms", timing.load_ms},
+                                 {"peak_bytes", timing.peak_bytes},
+                                 {"activation_bytes", timing.activation_bytes},
+                                 {"largest_live_bytes", timing.largest_live_bytes},
+                                 {"weight_bytes", timing.weight_bytes}};
+  if (timing.memory_speed > 0) {
+    json["read_weight_bytes"] = timing.read_weight_bytes;
+    json["weight_bytes_per_second"] = timing.ReadSpeed();
+    json["memory_bytes_per_second"] = timing.memory_speed;
+  }
   return json.dump(1) + "\n";
+}
+
+// "; weights 325 MB, of which a run reads 247 MB at 21.3 GB/s; memory gives 24.9 GB/s".
+std::string WeightsText(const Timing& timing) {
+  constexpr double kMegabyte = 1e6, kGigabyte = 1e9;
+  if (timing.memory_speed == 0) return "";
+  return absl::StrFormat("; weights %.4g MB, of which a run reads %.4g MB at %.3g GB/s; memory gives %.3g GB/s",
+                         static_cast<double>(timing.weight_bytes) / kMegabyte,
+                         static_cast<double>(timing.read_weight_bytes) / kMegabyte, timing.ReadSpeed() / kGigabyte,
+                         timing.memory_speed / kGigabyte);
 }
 
 std::string AsText(const RunArguments& arguments, const std::string& device, const Timing& timing) {
   constexpr double kMegabyte = 1e6;
   return absl::StrFormat(
       "%d runs on %s after %d to warm up: median %.4g ms, smallest %.4g ms, 90th percentile %.4g ms; %.4g items/s; "
-      "loaded in %.4g ms; peak memory %.4g MB, activations %.4g MB\n",
+      "loaded in %.4g ms; peak memory %.4g MB, activations %.4g MB%s\n",
       arguments.iterations, device, arguments.warmup, timing.median_ms, timing.min_ms, timing.p90_ms,
       timing.items_per_second, timing.load_ms, static_cast<double>(timing.peak_bytes) / kMegabyte,
-      static_cast<double>(timing.activation_bytes) / kMegabyte);
+      static_cast<double>(timing.activation_bytes) / kMegabyte, WeightsText(timing));
 }
 
 RunCosts CostsOf(const Session& session, std::vector<double> runs_ms) {
@@ -137,6 +193,7 @@ absl::Status BenchRun(const RunArguments& arguments, const Session& session, dou
   timing.load_ms = load_ms;
   timing.activation_bytes = static_cast<int64_t>(session.ActivationBytes());
   timing.largest_live_bytes = static_cast<int64_t>(session.LargestLiveBytes());
+  MeasureMemory(arguments, session, timing);
   const std::string device = session.DeviceName();
   return streams.print(arguments.json ? AsJson(arguments, device, timing) : AsText(arguments, device, timing));
 }

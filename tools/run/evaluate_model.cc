@@ -58,7 +58,8 @@ absl::StatusOr<std::string> FindScores(const RunArguments& a, const std::vector<
 }
 
 absl::Status MakeSession(const RunArguments& a, Evaluated& evaluated) {
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(a.model, {.limits = a.session.limits}));
+  AMP_ASSIGN_OR_RETURN(LoadedFile file,
+                       LoadModel(a.model, {.limits = a.session.limits, .payloads = Payloads::kInFile}));
   AMP_ASSIGN_OR_RETURN(evaluated.scores, FindScores(a, OutputNames(*file.model)));
   evaluated.logits = AddLogitsOutput(*file.model, evaluated.scores, "");
   AMP_ASSIGN_OR_RETURN(evaluated.session, Session::Create(std::move(file), a.session));

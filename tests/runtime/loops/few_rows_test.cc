@@ -1,4 +1,6 @@
 // Products of a few rows against the reference kernels: sizes, operands, numbers, steps behind them, threads.
+#include "runtime/loops/few_rows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,6 +16,16 @@
 namespace amp {
 namespace {
 
+// Up to 16 rows are taken with every matrix, as long as this lives.
+class TakesAll {
+ public:
+  TakesAll() { TakeAllFewRows(++depth_ > 0); }
+  ~TakesAll() { TakeAllFewRows(--depth_ > 0); }
+
+ private:
+  inline static int depth_ = 0;
+};
+
 // Sums of float32 differ from the reference's in their last bits, beside the largest term.
 constexpr double kOfSums = 1e-4;
 
@@ -22,11 +34,13 @@ BothCase Product(const std::string& node, std::vector<Tensor> inputs) {
 }
 
 std::string MatMul(DType dtype, const Dims& a, const Dims& b, Values values = Values::kPlain) {
+  const TakesAll takes_all;
   return RunBoth(Product("y = MatMul(a, b)", {RandomTensor(dtype, a, values), RandomTensor(dtype, b, values)}));
 }
 
 // "few-rows" where that ran in all three types and gave the reference's numbers, with one thread and with others.
 std::string Ran(LibraryCase each) {
+  const TakesAll takes_all;
   each.find = FindAllKernels;
   std::string all;
   for (const DType dtype : kFloats) {
@@ -55,6 +69,7 @@ TEST_CASE("one to sixteen rows, sizes beside those of registers") {
 }
 
 TEST_CASE("seventeen rows are the library's") {
+  const TakesAll takes_all;
   const TwoSessions sessions({.node = "y = MatMul(a, b)", .inputs = {{17, 33}, {33, 20}}, .find = FindAllKernels},
                              DType::kFloat16);
   CHECK(sessions.Run(RandomInputs({.node = {}, .inputs = {{17, 33}, {33, 20}}}, DType::kFloat16)) == "onednn");
@@ -68,6 +83,7 @@ TEST_CASE("more columns than a stretch has") {
 }
 
 TEST_CASE("transposed matrices") {
+  const TakesAll takes_all;
   for (const DType dtype : kLoopFloats) {
     for (int64_t m = 1; m <= 9; ++m) {
       for (const int64_t k : {8, 15, 16, 33, 130}) {
@@ -88,6 +104,7 @@ TEST_CASE("transposed matrices") {
 }
 
 TEST_CASE("vectors, and batches that broadcast") {
+  const TakesAll takes_all;
   const std::pair<Dims, Dims> shapes[] = {{{9}, {9, 12}},
                                           {{9}, {9}},
                                           {{4, 9}, {9}},
@@ -110,6 +127,7 @@ TEST_CASE("vectors, and batches that broadcast") {
 }
 
 TEST_CASE("numbers that are not finite, and subnormal ones") {
+  const TakesAll takes_all;
   for (const DType dtype : kLoopFloats) {
     for (const int64_t m : {1, 2, 5}) {
       INFO(DTypeName(dtype) << " " << m);
@@ -158,6 +176,7 @@ TEST_CASE("C that does not fit is an error, also where it counts for nothing") {
 }
 
 TEST_CASE("every step that may come behind a product") {
+  const TakesAll takes_all;
   const std::vector<std::string> steps = {
       "y = Relu(m)",
       "y = LeakyRelu<alpha = 0.1>(m)",
@@ -191,6 +210,7 @@ TEST_CASE("every step that may come behind a product") {
 }
 
 TEST_CASE("one session on several numbers of rows in turn") {
+  const TakesAll takes_all;
   const LibraryCase each = {
       .node = "y = MatMul(a, b)", .inputs = {{1, 33}, {33, 20}}, .constants = "b", .find = FindAllKernels};
   for (const DType dtype : kFloats) {
@@ -201,6 +221,20 @@ TEST_CASE("one session on several numbers of rows in turn") {
       CHECK(sessions.Run(RandomInputs(resized, dtype)) == (m > 16 ? "onednn" : "few-rows"));
     }
   }
+}
+
+TEST_CASE("small matrices are taken where that is measured to be as fast") {
+  const auto family = [](DType dtype, int64_t rows, const std::string& node, const Dims& b) {
+    return Family({.node = node, .inputs = {{rows, 64}, b}, .find = FindAllKernels}, dtype);
+  };
+  const std::string plain = "y = MatMul(a, b)", transposed = "y = Gemm<transB = 1>(a, b)";
+  CHECK(family(DType::kFloat32, 1, plain, {64, 48}) == "few-rows");
+  CHECK(family(DType::kFloat32, 2, plain, {64, 48}) == "onednn");
+  CHECK(family(DType::kFloat16, 4, plain, {64, 48}) == "few-rows");
+  CHECK(family(DType::kFloat16, 5, plain, {64, 48}) == "onednn");
+  CHECK(family(DType::kFloat32, 4, transposed, {48, 64}) == "few-rows");
+  CHECK(family(DType::kFloat32, 9, transposed, {48, 64}) == "onednn");
+  CHECK(MostFewRows(DType::kFloat32, false, size_t{64} << 20) >= 4);
 }
 
 TEST_CASE("what is left to others") {

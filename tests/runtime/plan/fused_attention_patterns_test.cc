@@ -52,6 +52,27 @@ TEST_CASE("more scores than a block has, and rows that do not divide") {
   }
 }
 
+TEST_CASE("a few queries: masks, keys that lie transposed, sizes beside those of registers") {
+  for (const DType dtype : kLoopFloats) {
+    for (const int64_t queries : {1, 2, 4}) {
+      for (const int64_t keys : {1, 7, 8, 130}) {
+        INFO(DTypeName(dtype) << " " << queries << " " << keys);
+        FuseCase masked =
+            Attention("a = MatMul (x, t) c = Mul (a, scale) d = Add (c, m) p = Softmax (d) y = MatMul (p, s)", queries,
+                      keys, {{"m", {queries, keys}}});
+        if (dtype != DType::kFloat32) masked.tolerance = 0.05;  // one by one the nodes round scores to 16 bits
+        CHECK(Fused(masked, dtype) == "Attention");
+        CHECK(Fused({.graph = "(T[b,l,19] x, T[b,19,n] r, T[b,n,21] s) => (T[] y) { a = MatMul (x, r) "
+                              "p = Softmax (a) y = MatMul (p, s) }",
+                     .tensors = {{"x", {3, queries, 19}}, {"r", {3, 19, keys}}, {"s", {3, keys, 21}}},
+                     .tolerance = dtype == DType::kFloat32 ? 1e-5 : 0.05,
+                     .opset = 17},
+                    dtype) == "Attention");
+      }
+    }
+  }
+}
+
 TEST_CASE("threads that begin among the rows of a head") {
   for (const DType dtype : kLoopFloats) {
     INFO(DTypeName(dtype));
@@ -185,6 +206,26 @@ TEST_CASE("Attention of ai.onnx") {
              "T[2,5,48] q, T[2,7,24] k, T[2,7,12] v",
              {{"q", {2, 5, 48}}, {"k", {2, 7, 24}}, {"v", {2, 7, 12}}}},
             DType::kFloat32) == "onednn Attention");
+}
+
+TEST_CASE("a step of a decoder: a query or two behind a past, heads that share keys") {
+  for (const int64_t queries : {1, 2}) {
+    const OperatorCase step = {
+        "y, pk, pv = Attention <q_num_heads = 6, kv_num_heads = 3, is_causal = 1, scale = 0.3, softcap = 2.0> "
+        "(q, k, v, , a, b)",
+        "T[2,l,48] q, T[2,l,24] k, T[2,l,12] v, T[2,3,9,8] a, T[2,3,9,4] b",
+        {{"q", {2, queries, 48}},
+         {"k", {2, queries, 24}},
+         {"v", {2, queries, 12}},
+         {"a", {2, 3, 9, 8}},
+         {"b", {2, 3, 9, 4}}},
+        "T[] y, T[] pk, T[] pv"};
+    for (const DType dtype : kLoopFloats) CHECK(Run(step, dtype) == "few-rows Attention");
+  }
+  const OperatorCase heads = {"y = Attention (q, k, v, m)",
+                              "T[2,6,2,8] q, T[2,3,7,8] k, T[2,3,7,4] v, bool[2,7] m",
+                              {{"q", {2, 6, 2, 8}}, {"k", {2, 3, 7, 8}}, {"v", {2, 3, 7, 4}}, {"m", {2, 7}}}};
+  for (const DType dtype : kLoopFloats) CHECK(Run(heads, dtype, true) == "few-rows Attention");
 }
 
 TEST_CASE("Attention of ai.onnx with a past, and what it leaves to the reference") {
