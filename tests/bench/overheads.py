@@ -24,7 +24,7 @@ def bench(program, model, *flags, runs=1):
 
 def memory_goals(program, name, files, inputs):
     """(what, measured, goal, unit, larger is better) of a model's files by type."""
-    taken = {dtype: bench(program, file, "--inputs", inputs) for dtype, file in files.items()}
+    taken = {dtype: bench(program, file, "--inputs", inputs, "--cast-inputs") for dtype, file in files.items()}
     for dtype, figures in taken.items():
         if dtype != "float32":
             yield (
