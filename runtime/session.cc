@@ -135,6 +135,7 @@ std::string GivenNames(const Model& model, const Program& program, const NamedDa
 
 struct Session::State {
   SessionOptions options;                 // first, as all else may hold memory of its device
+  int threads = 1;                        // found out once: asking the system takes longer than a small run
   std::unique_ptr<SessionDevice> device;  // null: the processor alone
   std::unique_ptr<Model> model;
   Program program;
@@ -163,6 +164,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   }
   auto state = std::make_unique<State>();
   SessionOptions& options = state->options = stated;
+  state->threads = options.threads > 0 ? options.threads : UsableThreads();
   if (options.device != nullptr) state->device = MakeSessionDevice(options);
   const SessionDevice* const device = state->device.get();
   if (options.find_kernels == nullptr) options.find_kernels = device == nullptr ? FindAllKernels : device->kernels();
@@ -270,9 +272,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
                          .allows_tf32 = state_->options.allow_tf32,
                          .is_strict = state_->options.strict};
   const onednn::Library* const library = onednn::OpenLibrary().library;
-  if (library != nullptr) {
-    onednn::SetThreadsOf(*library, state_->options.threads > 0 ? state_->options.threads : UsableThreads());
-  }
+  if (library != nullptr) onednn::SetThreadsOf(*library, state_->threads);
   const TeamScope team(library);
   const onednn::RunScope run(library);
   std::optional<FlushScope> flushes;

@@ -26,7 +26,7 @@ struct SessionOptions {
   bool fold_constants = true, fold_batch_norms = true;
   bool fuse_epilogues = true, fuse_norms = true, fuse_attention = true, fuse_chains = true;
   bool fuse_training = true;      // false: functions of domain ai.amp that have a kernel are inlined
-  int threads = 0;                // 0: as many as the process may use
+  int threads = 0;                // 0: as many as the process may use when the session is made
   bool allow_bfloat16 = false;    // computes float16 in bfloat16 on processors with fast arithmetic for bfloat16 alone
   bool flush_subnormals = false;  // treats subnormal numbers, which can be slow on processors, as zeros
   bool allow_tf32 = false;        // computes float32 products and convolutions on a device in TF32
