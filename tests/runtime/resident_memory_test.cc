@@ -47,8 +47,12 @@ int64_t StatusBytes(const std::string& name) {
   return 0;
 }
 
-// Makes the present memory the peak.
-void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
+// Makes the present memory the peak. Returns whether the system allows that.
+bool ForgetPeak() {
+  std::ofstream("/proc/self/clear_refs") << "5" << std::flush;
+  constexpr int64_t kMegabyte = 1 << 20;
+  return StatusBytes("VmHWM") <= StatusBytes("VmRSS") + 8 * kMegabyte;
+}
 
 TEST_CASE("weights of a file are held once, in their own type, also while they are read and after runs of few rows") {
   const ScratchFolder folder;
@@ -56,7 +60,8 @@ TEST_CASE("weights of a file are held once, in their own type, also while they a
     int64_t bytes = 0;
     const std::string path = folder.Write("chain.onnx", Chain(dtype, bytes).SerializeAsString());
     const Tensor x = RandomTensor(dtype, {1, kWidth});
-    ForgetPeak();
+    const bool knows_peak = ForgetPeak();
+    if (!knows_peak) WARN("SKIPPED: /proc/self/clear_refs does nothing here, and the peak is not looked at");
     const int64_t before = StatusBytes("VmRSS");
     absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, {});
     REQUIRE(session.ok());
@@ -65,7 +70,7 @@ TEST_CASE("weights of a file are held once, in their own type, also while they a
     INFO(DTypeName(dtype) << ": " << bytes << " bytes of weights, grown by " << grown << ", at most by " << peak);
 #if !defined(__SANITIZE_ADDRESS__)
     CHECK(static_cast<double>(grown) < 1.3 * static_cast<double>(bytes));
-    CHECK(static_cast<double>(peak) < 1.3 * static_cast<double>(bytes));
+    CHECK((!knows_peak || static_cast<double>(peak) < 1.3 * static_cast<double>(bytes)));
 #endif
   }
 }
