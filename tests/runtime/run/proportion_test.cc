@@ -1,8 +1,12 @@
 // Work that must cost in proportion to a model's size: a model 16 times as large may take some 16 times as long, and
 // not 256 times.
+#include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <limits>
 
@@ -10,6 +14,17 @@
 #include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/runtime/session_text.h"
+
+namespace {
+std::atomic<int> times_asked = 0;
+}
+
+// The program's own, in place of the C library's: counts.
+extern "C" int sched_getaffinity(pid_t process, size_t size, cpu_set_t* set) noexcept {
+  ++times_asked;
+  const long found = ::syscall(SYS_sched_getaffinity, process, size, set);
+  return found < 0 ? -1 : 0;
+}
 
 namespace amp {
 namespace {
@@ -97,6 +112,19 @@ constexpr char kLoops[] = R"((int64 n, float[1] x) => (int64 most, int64 rest) {
   }>
   rest = SequenceLength (shrunk)
 })";
+
+// Asking the system takes longer than a small run.
+TEST_CASE("runs do not find out anew how many threads they may use") {
+  const auto session =
+      CreateSession({.text = std::string(kHead) + "(float[2] x) => (float[2] y) { y = Relu (x) }"}, {});
+  REQUIRE(session.ok());
+  const NamedDatums inputs = {{"x", Datum(*Tensor::Create(DType::kFloat32, {2}))}};
+  REQUIRE(TryToRun(**session, inputs).ok());
+  REQUIRE(times_asked > 0);
+  const int before = times_asked;
+  for (int i = 0; i < 10; ++i) REQUIRE(TryToRun(**session, inputs).ok());
+  CHECK(times_asked == before);
+}
 
 TEST_CASE("a loop that inserts into a sequence, or erases from it, takes time in proportion") {
   const std::unique_ptr<Session> session = SessionOf(ModelOf(kLoops));
