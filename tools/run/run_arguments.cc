@@ -110,9 +110,9 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "How it runs";
   app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
   AddChoice(app, group, "--bench", a.bench, kBenchModes, "loop or stdin",
-            "time runs: median, smallest, 90th percentile; with --compare of both models, in turns; stdin: as many as "
-            "each line there says, answered with the "
-            "mean milliseconds of one, by the clock and of the processor");
+            "time runs: median, smallest, 90th percentile, and how fast weights of 64 MiB or more are read beside what "
+            "memory gives; with --compare of both models, in turns; stdin: as many as each line there says, answered "
+            "with the mean milliseconds of one, by the clock and of the processor");
   app.get_option("--bench")->type_name("[=stdin]");
   app.add_option("--profile", a.profile,
                  "time each node of a run: print the time by operator, write a Chrome trace; -: to stdout, alone")

@@ -10,6 +10,7 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tests/tools/run/amp_run_folder.h"
 
 namespace amp {
@@ -284,6 +285,38 @@ TEST_CASE("compare and bench together print what runs of both models take") {
   runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench"}, 7, "output 'y'");
   CHECK_THAT(runs.Run({"--random-inputs", "--compare", "@other.onnx", "--bench"}).out, Contains("OTHER  median "));
   runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench=stdin"}, 2, "--bench without =stdin");
+}
+
+// The table does not count as read: one row of it is picked.
+TEST_CASE("bench says how fast large weights are read beside what memory gives") {
+  const Runs runs;
+  constexpr int64_t kWidth = 4096, kRows = 1000;
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (int64[1] x) => (float[1,4096] y) { row = Gather (table, x)  y = MatMul (row, w) })");
+  const auto add = [&](const std::string& name, int64_t rows) {
+    onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
+    weight.set_name(name);
+    weight.set_data_type(onnx::TensorProto::FLOAT);
+    weight.add_dims(rows);
+    weight.add_dims(kWidth);
+    weight.set_raw_data(std::string(static_cast<size_t>(rows * kWidth) * sizeof(float), '\0'));
+  };
+  add("table", kRows);
+  add("w", kWidth);
+  runs.folder().Write("large.onnx", model.SerializeAsString());
+  const std::vector<std::string> flags = {"--random-inputs", "--bench", "--iterations", "2", "--threads", "2"};
+  const std::string text = runs.Run(flags, "@large.onnx").out;
+  CHECK_THAT(text, Contains("; weights 83.49 MB, of which a run reads 67.11 MB at ") &&
+                       Contains(" GB/s; memory gives ") && Contains(" GB/s\n"));
+  std::vector<std::string> as_json = flags;
+  as_json.emplace_back("--json");
+  const nlohmann::json json = nlohmann::json::parse(runs.Run(as_json, "@large.onnx").out);
+  CHECK(json["weight_bytes"] == (kRows + kWidth) * kWidth * 4);
+  CHECK(json["read_weight_bytes"] == kWidth * kWidth * 4);
+  CHECK(json["weight_bytes_per_second"] > 0);
+  CHECK(json["memory_bytes_per_second"] > 0);
+  const nlohmann::json small = nlohmann::json::parse(runs.Run(as_json).out);
+  CHECK_FALSE(small.contains("memory_bytes_per_second"));
 }
 
 TEST_CASE("compare gives a model of another float type the inputs that it declares") {
