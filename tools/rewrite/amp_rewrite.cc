@@ -48,7 +48,7 @@ std::string ProgressText(const Progress& progress) {
   return absl::StrCat(progress.step, ", ", done, " done");
 }
 
-// "; this machine is no faster with float16" where that is so and nobody has said it yet; else "".
+// "; this machine computes no faster in float16" where that is so and nobody has said it yet; else "".
 std::string SpeedClause(const RewriteOptions& options, const RewriteSummary& summary,
                         const HasFastFloat16& has_fast_float16) {
   using Dtype = RewriteOptions::Dtype;
@@ -57,7 +57,7 @@ std::string SpeedClause(const RewriteOptions& options, const RewriteSummary& sum
   const bool is_float16 = options.dtype.value_or(Dtype::kFloat16) == Dtype::kFloat16 &&
                           (policy == Policy::kMixedFloat16 || policy == Policy::kFloat16);
   const bool may_say = is_float16 && summary.changed && summary.compatibility.empty() && options.target == "any";
-  return may_say && has_fast_float16 && !has_fast_float16() ? "; this machine is no faster with float16" : "";
+  return may_say && has_fast_float16 && !has_fast_float16() ? "; this machine computes no faster in float16" : "";
 }
 
 absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,

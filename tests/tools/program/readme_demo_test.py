@@ -30,7 +30,7 @@ def last_command(repository):
 
 def of_any_machine(line):
     """The line without what another machine may not say, or in other digits."""
-    line = words(line).replace("; this machine is no faster with float16", "")
+    line = words(line).replace("; this machine computes no faster in float16", "")
     return re.sub(r"(; verified: largest relative error) [0-9.e-]+ on", r"\1 on", line)
 
 

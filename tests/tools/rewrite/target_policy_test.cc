@@ -134,13 +134,13 @@ TEST_CASE("auto looks at this machine, and as a target at what models can run on
   CHECK(Run({"--target", "auto", "--quiet"}).output.err.empty());
 }
 
-TEST_CASE("the last line says where the machine is no faster with float16, once") {
+TEST_CASE("the last line says where the machine computes no faster in float16, once") {
   const ToolFolder model(kThreeNodes);
   const auto last_line = [&](std::vector<std::string> flags, bool is_fast) {
     flags.insert(flags.begin(), {model.in, "-o", model.out, "--verify=off"});
     return RunAmpRewrite(flags, {}, [&] { return is_fast; }).out;
   };
-  const std::string clause = "; this machine is no faster with float16\n";
+  const std::string clause = "; this machine computes no faster in float16\n";
   CHECK(absl::EndsWith(last_line({}, false), "wrote " + model.out + clause));
   CHECK(absl::EndsWith(last_line({}, true), "wrote " + model.out + "\n"));
   CHECK(absl::EndsWith(last_line({"--policy", "mixed_float16"}, false), clause));
