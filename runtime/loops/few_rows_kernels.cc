@@ -39,7 +39,7 @@ int64_t RowsOfMatrix(const ProductShape& shape) {
   return shape.FirstWay(Way::kFolded) == Way::kFolded ? ElementsBetween(shape.y, 0, shape.y.size() - 1) : shape.m;
 }
 
-// The least that there can be, seen without looking at the whole shape.
+// Whether even the fewest rows that there can be are too many: seen without the whole shape, which takes longer.
 bool HasManyRows(const KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   if (a.rank() < 2 || b.rank() == 0 || context.node().op_type() != "MatMul") return false;
