@@ -1,7 +1,5 @@
 #include "runtime/loops/few_rows.h"
 
-#include <algorithm>
-
 #include "runtime/hardware/hardware.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/loops/best_loops.h"
@@ -9,20 +7,23 @@
 namespace amp {
 namespace {
 
-// Measured with AVX2. With AVX-512 they are an estimate: more rows are bound by arithmetic, which oneDNN is faster
-// with, above all where the processor has arithmetic in 16 bits.
-constexpr int64_t kMostRows = 16, kMostRowsWithAvx512 = 8, kMostRowsOf16Bits = 4;
-// Matrices that a cache holds from run to run are not bound by memory.
+// The most rows, by where the matrix lies from run to run and how: few_rows_limits measures them.
+struct RowLimits {
+  int64_t in_memory = 0, in_memory_transposed = 0, in_cache = 0, in_cache_transposed = 0;
+};
+constexpr RowLimits kWithAvx2 = {16, 16, 1, 8}, kWithAvx2Of16Bits = {16, 16, 4, 8};
+constexpr RowLimits kWithAvx512 = {8, 4, 4, 4}, kWithAvx512Of16Bits = {16, 8, 4, 4};
+constexpr RowLimits kWithArithmetic = {4, 4, 2, 2};  // of the processor, in these 16 bits: AMX
 constexpr size_t kInCache = size_t{4} << 20;
-constexpr int64_t kMostInCache = 1, kMostInCacheOf16Bits = 4, kMostInCacheTransposed = 8;
+constexpr int64_t kMostOfAll = 16;
 
 bool takes_all = false;
 
-int64_t MostFromMemory(DType dtype) {
+const RowLimits& LimitsOf(DType dtype) {
   static const CpuFeatures cpu = DetectCpu();
+  if (dtype == DType::kFloat32) return cpu.avx512 ? kWithAvx512 : kWithAvx2;
   const bool has_arithmetic = dtype == DType::kFloat16 ? cpu.amx_fp16 : cpu.avx512_bf16;
-  if (dtype != DType::kFloat32 && has_arithmetic) return kMostRowsOf16Bits;
-  return cpu.avx512 && dtype != DType::kFloat16 ? kMostRowsWithAvx512 : kMostRows;
+  return has_arithmetic ? kWithArithmetic : cpu.avx512 ? kWithAvx512Of16Bits : kWithAvx2Of16Bits;
 }
 
 template <typename T>
@@ -41,11 +42,10 @@ void RunLoop(const FewRowsProduct& product, ProductLoops::Loop<T> loop) {
 }  // namespace
 
 int64_t MostFewRows(DType dtype, bool is_transposed, size_t bytes) {
-  if (takes_all) return kMostRows;
-  const int64_t most = MostFromMemory(dtype);
-  if (bytes > kInCache) return most;
-  const int64_t plain = dtype == DType::kFloat32 ? kMostInCache : kMostInCacheOf16Bits;
-  return std::min(most, is_transposed ? kMostInCacheTransposed : plain);
+  if (takes_all) return kMostOfAll;
+  const RowLimits& limits = LimitsOf(dtype);
+  if (bytes > kInCache) return is_transposed ? limits.in_memory_transposed : limits.in_memory;
+  return is_transposed ? limits.in_cache_transposed : limits.in_cache;
 }
 
 void TakeAllFewRows(bool takes) { takes_all = takes; }

@@ -223,18 +223,22 @@ TEST_CASE("one session on several numbers of rows in turn") {
   }
 }
 
-TEST_CASE("small matrices are taken where that is measured to be as fast") {
-  const auto family = [](DType dtype, int64_t rows, const std::string& node, const Dims& b) {
+TEST_CASE("as many rows are taken as were measured to be as fast, and no more") {
+  const auto family = [](DType dtype, int64_t rows, bool is_transposed) {
+    const std::string node = is_transposed ? "y = Gemm<transB = 1>(a, b)" : "y = MatMul(a, b)";
+    const Dims b = is_transposed ? Dims{48, 64} : Dims{64, 48};
     return Family({.node = node, .inputs = {{rows, 64}, b}, .find = FindAllKernels}, dtype);
   };
-  const std::string plain = "y = MatMul(a, b)", transposed = "y = Gemm<transB = 1>(a, b)";
-  CHECK(family(DType::kFloat32, 1, plain, {64, 48}) == "few-rows");
-  CHECK(family(DType::kFloat32, 2, plain, {64, 48}) == "onednn");
-  CHECK(family(DType::kFloat16, 4, plain, {64, 48}) == "few-rows");
-  CHECK(family(DType::kFloat16, 5, plain, {64, 48}) == "onednn");
-  CHECK(family(DType::kFloat32, 4, transposed, {48, 64}) == "few-rows");
-  CHECK(family(DType::kFloat32, 9, transposed, {48, 64}) == "onednn");
-  CHECK(MostFewRows(DType::kFloat32, false, size_t{64} << 20) >= 4);
+  for (const DType dtype : kFloats) {
+    for (const bool is_transposed : {false, true}) {
+      const int64_t most = MostFewRows(dtype, is_transposed, size_t{64} * 48 * ElementBytes(dtype));
+      INFO(DTypeName(dtype) << (is_transposed ? " transposed " : " ") << most);
+      CHECK(most >= 1);
+      CHECK(family(dtype, most, is_transposed) == "few-rows");
+      CHECK(family(dtype, most + 1, is_transposed) == "onednn");
+      CHECK(MostFewRows(dtype, is_transposed, size_t{64} << 20) >= 4);
+    }
+  }
 }
 
 TEST_CASE("what is left to others") {
