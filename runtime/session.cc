@@ -265,7 +265,7 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
 }
 
 absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const RunOptions& options) const {
-  RunResources resources{.random = std::mt19937_64(options.seed.value_or(state_->options.seed)),
+  RunResources resources{.random = RunRandom(options.seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .shared = &state_->shared,
                          .allows_bfloat16 = state_->options.allow_bfloat16,

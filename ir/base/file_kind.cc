@@ -130,6 +130,12 @@ bool IsCsv(absl::string_view text) {
   return FieldsOf(rest.substr(0, rest.find('\n'))) == fields;
 }
 
+// tools/library/checkpoint.cc writes its description first.
+bool IsCheckpoint(absl::string_view archive) {
+  constexpr size_t kNameAt = 30;  // behind the fixed part of a member's header
+  return archive.size() > kNameAt && absl::StartsWith(archive.substr(kNameAt), "amp.checkpoint.npy");
+}
+
 }  // namespace
 
 absl::string_view KindText(FileKind kind) {
@@ -140,6 +146,8 @@ absl::string_view KindText(FileKind kind) {
       return "an ONNX model";
     case FileKind::kArchive:
       return "an archive (npz or zip)";
+    case FileKind::kCheckpoint:
+      return "a checkpoint";
     case FileKind::kArray:
       return "an array (npy)";
     case FileKind::kJson:
@@ -157,7 +165,7 @@ absl::StatusOr<FileKind> FindKind(FileSystem& fs, int file, int64_t size_bytes) 
   std::string first(static_cast<size_t>(std::min(kFirstBytes, size_bytes)), '\0');
   AMP_RETURN_IF_ERROR(ReadFully(fs, file, 0, absl::MakeSpan(first)));
   for (const absl::string_view mark : {"PK\x03\x04", "PK\x05\x06"}) {
-    if (absl::StartsWith(first, mark)) return FileKind::kArchive;
+    if (absl::StartsWith(first, mark)) return IsCheckpoint(first) ? FileKind::kCheckpoint : FileKind::kArchive;
   }
   if (absl::StartsWith(first, "\x93NUMPY")) return FileKind::kArray;
   if (IsJson(first)) return FileKind::kJson;

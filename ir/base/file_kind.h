@@ -1,6 +1,7 @@
 // The kind of a file, judged by its first bytes, so that a file is replaced only by one of its own kind.
 //
-//   50 4b 03 04 ...                  an archive: npz, zip
+//   50 4b 03 04 ...                  an archive: npz, zip; a checkpoint of training, if its first member is the
+//                                    description of one
 //   93 'NUMPY' ...                   an array: npy
 //   {"traceEvents": [ ...            JSON
 //   epoch,loss,accuracy              CSV: two fields or more in the first line, and as many in the second
@@ -19,7 +20,7 @@
 
 namespace amp {
 
-enum class FileKind { kEmpty, kModel, kArchive, kArray, kJson, kCsv, kOther };
+enum class FileKind { kEmpty, kModel, kArchive, kCheckpoint, kArray, kJson, kCsv, kOther };
 
 // "an ONNX model"
 absl::string_view KindText(FileKind kind);

@@ -60,9 +60,21 @@ class ConstantMemory {
   virtual bool Holds(const void* data) const = 0;
 };
 
+// Random numbers of a run, for nodes without a seed of their own. Seeding takes as long as a small run: so the first
+// number that is drawn does it.
+class RunRandom {
+ public:
+  explicit RunRandom(uint64_t seed = std::mt19937_64::default_seed) : seed_(seed) {}
+  std::mt19937_64& engine() { return engine_.has_value() ? *engine_ : engine_.emplace(seed_); }
+
+ private:
+  uint64_t seed_;
+  std::optional<std::mt19937_64> engine_;
+};
+
 // The resources that a run lends to all its kernels.
 struct RunResources {
-  std::mt19937_64 random;  // for nodes without a seed of their own
+  RunRandom random;
   int64_t max_loop_iterations = 1'000'000;
   TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap; while a kernel for a device runs, its own
   Accelerator* device = nullptr;   // null: there is none, and no kernel for one runs

@@ -23,7 +23,8 @@ namespace {
 class Generator {
  public:
   Generator(std::optional<uint64_t> seed, RunResources& resources)
-      : own_(seed.value_or(0)), engine_(seed.has_value() ? own_ : resources.random) {}
+      : own_(seed.has_value() ? std::optional<std::mt19937_64>(*seed) : std::nullopt),
+        engine_(own_.has_value() ? *own_ : resources.random.engine()) {}
   Generator(const Generator&) = delete;
   Generator& operator=(const Generator&) = delete;
 
@@ -32,7 +33,7 @@ class Generator {
   double Normal() { return normal_(engine_); }
 
  private:
-  std::mt19937_64 own_;
+  std::optional<std::mt19937_64> own_;
   std::mt19937_64& engine_;
   boost::random::normal_distribution<double> normal_;
 };

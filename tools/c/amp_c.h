@@ -125,6 +125,15 @@ AMP_API void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress
 /* `call` is asked on the caller's thread, at most about 50 times a second, between steps of a rewrite and between nodes
  * of a run. It returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes. NULL: none. */
 AMP_API void amp_set_cancel(AmpContext* context, int (*call)(void* user), void* user);
+/* What a rewrite of a file has come to, before any file is replaced. */
+typedef struct AmpDecision {
+  void* user;
+  const char* summary; /* as amp_rewrite_file gives it */
+  AmpReport* report;   /* the callee's, to be freed */
+} AmpDecision;
+/* `call` is called by amp_rewrite_file when all is decided and written under temporary names, in a dry run too. It
+ * returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes. NULL: none. */
+AMP_API void amp_set_before_replacing(AmpContext* context, int (*call)(const AmpDecision* decision), void* user);
 /* For hosts that are about to end: calls in other threads end with AMP_CANCELLED, as do later ones, no callback is called
  * any more, and this waits for them, but not for ever. */
 AMP_API void amp_end(void);

@@ -39,6 +39,12 @@ absl::Status AmpContext::TellProgress(const std::string& step, int64_t done, int
   return absl::CancelledError("cancelled by the progress callback");
 }
 
+absl::Status AmpContext::MayReplace(const std::string& summary, AmpReport* report) {
+  const AmpDecision decision = {before_replacing_.user, summary.c_str(), report};
+  if (before_replacing_.call(&decision) == 0) return absl::OkStatus();
+  return absl::CancelledError("cancelled by the callback before_replacing");
+}
+
 // Asked before each node, so of the clock that costs least.
 int64_t AmpContext::NowMs() {
   constexpr int64_t kMsOfSecond = 1000, kNsOfMs = 1'000'000;
@@ -92,6 +98,9 @@ const char* amp_error(const AmpContext* context) {
 }
 void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress*), void* user) {
   if (context != nullptr) context->set_progress(call, user);
+}
+void amp_set_before_replacing(AmpContext* context, int (*call)(const AmpDecision*), void* user) {
+  if (context != nullptr) context->set_before_replacing(call, user);
 }
 void amp_end(void) {
   constexpr int kMostTries = 500;

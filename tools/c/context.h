@@ -25,11 +25,15 @@ struct AmpContext {
 
   void set_progress(int (*call)(const AmpProgress*), void* user) { progress_ = {call, user}; }
   void set_cancel(int (*call)(void*), void* user) { cancel_ = {call, user}; }
+  void set_before_replacing(int (*call)(const AmpDecision*), void* user) { before_replacing_ = {call, user}; }
+  bool AsksBeforeReplacing() const { return before_replacing_.call != nullptr; }
   bool AsksWhetherToGoOn() const { return cancel_.call != nullptr; }
   bool TellsProgress() const { return progress_.call != nullptr; }
   // kCancelled where the callback says so.
   absl::Status TellProgress(const std::string& step, int64_t done, int64_t total);
   absl::Status MayGoOn();
+  // Gives the callback the report.
+  absl::Status MayReplace(const std::string& summary, AmpReport* report);
   // The callback is asked first a while after this.
   void BeginToAsk() {
     if (AsksWhetherToGoOn()) last_asked_ms_ = NowMs();
@@ -48,6 +52,7 @@ struct AmpContext {
   std::list<std::string> texts_;
   Callback<int (*)(const AmpProgress*)> progress_;
   Callback<int (*)(void*)> cancel_;
+  Callback<int (*)(const AmpDecision*)> before_replacing_;
   int64_t last_asked_ms_ = 0;
 };
 

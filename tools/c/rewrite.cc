@@ -113,7 +113,12 @@ AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* out
                          const char** summary, AmpReport** report) {
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a path to a model", input));
-    AMP_ASSIGN_OR_RETURN(const amp::RewriteOptions how, amp::Options(*context, options));
+    AMP_ASSIGN_OR_RETURN(amp::RewriteOptions how, amp::Options(*context, options));
+    if (context->AsksBeforeReplacing()) {
+      how.before_replacing = [context](const amp::RewriteSummary& decided) {
+        return context->MayReplace(amp::SummaryJson(decided), new AmpReport{decided.details});
+      };
+    }
     const std::string target = output != nullptr ? output : how.in_place ? input : "";
     AMP_ASSIGN_OR_RETURN(amp::RewriteSummary result, amp::RewriteFile(input, target, how));
     amp::SetOutcome(*context, std::move(result), summary, report);

@@ -100,7 +100,8 @@ absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoi
        Tensor::Of<uint8_t>(DType::kUint8, {static_cast<int64_t>(description.size())}, {first, description.size()})}};
   for (const auto& [name, tensor] : checkpoint.states) arrays.emplace_back(absl::StrCat(kStatePrefix, name), tensor);
   AMP_ASSIGN_OR_RETURN(const std::string bytes, NpzBytes(arrays, NpzForm::kStore));
-  return WriteFileAtomically(path, {FileKind::kArchive, force}, [&](AtomicFile& file) { return file.Append(bytes); });
+  return WriteFileAtomically(path, {FileKind::kCheckpoint, force},
+                             [&](AtomicFile& file) { return file.Append(bytes); });
 }
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path, CheckCheckpoint check) {

@@ -459,7 +459,7 @@ absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string&
 }
 
 absl::Status Trainer::SaveNamedCheckpoint(const std::string& path, const std::string& note, Overwrite overwrite) const {
-  AMP_RETURN_IF_ERROR(CheckMayWrite(content_->files, "the checkpoint", path, FileKind::kArchive, overwrite));
+  AMP_RETURN_IF_ERROR(CheckMayWrite(content_->files, "the checkpoint", path, FileKind::kCheckpoint, overwrite));
   Checkpoint checkpoint{.step_graph = content_->hash,
                         .num_steps = content_->num_steps,
                         .learning_rate = content_->learning_rate,

@@ -50,7 +50,7 @@ absl::Status CheckWritable(const FileWritten& result, bool force) {
 
 FileUses FilesOf(const TrainArguments& a) {
   FileUses uses{.reads = {{"STEP", a.model}, {"--forward", a.forward}, {"--resume", a.resume}},
-                .writes = {{"--checkpoint", a.checkpoint, FileKind::kArchive},
+                .writes = {{"--checkpoint", a.checkpoint, FileKind::kCheckpoint},
                            {"--save-weights", a.save_weights, FileKind::kModel},
                            {"--save-best", a.save_best, FileKind::kModel},
                            {"--log", a.log, FileKind::kCsv}},

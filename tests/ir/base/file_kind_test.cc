@@ -33,6 +33,10 @@ TEST_CASE("each kind of file is known by its first bytes") {
   CHECK(KindOf(ModelBytes()) == FileKind::kModel);
   CHECK(KindOf(absl::string_view("PK\x03\x04\x14\x00", 6)) == FileKind::kArchive);
   CHECK(KindOf("PK\x05\x06") == FileKind::kArchive);  // without a member
+  const std::string header = absl::StrCat("PK\x03\x04", std::string(26, '\x01'));
+  CHECK(KindOf(absl::StrCat(header, "amp.checkpoint.npy")) == FileKind::kCheckpoint);
+  CHECK(KindOf(absl::StrCat(header, "amp.checkpoint")) == FileKind::kArchive);
+  CHECK(KindOf(header) == FileKind::kArchive);
   CHECK(KindOf("\x93NUMPY\x01") == FileKind::kArray);
   for (const char* json : {"{}", "{\n \"schema\": 1", " [1, 2]", "[]", "[null]", "[\n{", "[-1]"}) {
     INFO(json);

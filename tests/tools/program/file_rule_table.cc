@@ -98,7 +98,7 @@ Program Train() {
                     {"--forward", kForwardWords, "forward.bin"},
                     {"--resume", {"--resume", "@run.npz", "--epochs", "2"}, "run.npz"},
                     {"--autotune", {"--autotune", "@tuning.json", "--device", "cuda"}, "tuning.json"}},
-          .writes = {{"--checkpoint", {"--checkpoint", "%"}, FileKind::kArchive},
+          .writes = {{"--checkpoint", {"--checkpoint", "%"}, FileKind::kCheckpoint},
                      {"--save-weights", {"--save-weights", "%"}, FileKind::kModel},
                      {"--save-best", {"--save-best", "%", "--validation-split", "0.5"}, FileKind::kModel},
                      {"--log", {"--log", "%"}, FileKind::kCsv},

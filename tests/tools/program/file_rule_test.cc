@@ -225,6 +225,7 @@ TEST_CASE("no two flags write the same file") {
 std::vector<std::pair<FileKind, std::string>> Kinds() {
   return {{FileKind::kModel, Files().at("forward.onnx")},
           {FileKind::kArchive, Files().at("other.npz")},
+          {FileKind::kCheckpoint, *NpzBytes({{"amp.checkpoint", Tensor::Of<uint8_t>(DType::kUint8, {1}, {0})}})},
           {FileKind::kArray, Files().at("x.npy")},
           {FileKind::kJson, R"({"name": "something"})"},
           {FileKind::kCsv, "epoch,loss\n1,2\n"},

@@ -32,6 +32,15 @@ class Progress(ctypes.Structure):
 ProgressCall = ctypes.CFUNCTYPE(c_int, POINTER(Progress))
 
 
+class Decision(ctypes.Structure):
+    """AmpDecision."""
+
+    _fields_ = [("user", c_void_p), ("summary", c_char_p), ("report", c_void_p)]
+
+
+DecisionCall = ctypes.CFUNCTYPE(c_int, POINTER(Decision))
+
+
 class Tensor(ctypes.Structure):
     """AmpTensor."""
 
@@ -110,6 +119,7 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
     "amp_error": (c_char_p, [c_void_p]),
     "amp_set_progress": (None, [c_void_p, ProgressCall, c_void_p]),
     "amp_set_cancel": (None, [c_void_p, CancelCall, c_void_p]),
+    "amp_set_before_replacing": (None, [c_void_p, DecisionCall, c_void_p]),
     "amp_value_kind": (c_int, [c_void_p]),
     "amp_value_size": (c_size_t, [c_void_p]),
     "amp_value_free": (None, [c_void_p]),
@@ -232,12 +242,13 @@ def _watch_signals(raised: _Raised) -> Generator[int, Any, None]:
             answer = 1
 
 
-def _tell_progress(call: Callable[[str, int, int], Any], raised: _Raised) -> Generator[int, Any, None]:
+def _answers(call: Callable[[Any], Any], raised: _Raised) -> Generator[int, Any, None]:
+    """Gives `call` the struct that a callback gets, and answers 1 where it returns False or raises."""
     answer = 0
     while True:
         try:
             at = (yield answer).contents
-            answer = 1 if call(at.step.decode(), at.done, at.total) is False else 0
+            answer = 1 if call(at) is False else 0
         except GeneratorExit:
             return
         except BaseException as exception:
@@ -258,8 +269,7 @@ class Context:
         next(self.watch)
         self._cancel = CancelCall(self.watch.send)
         self.library.amp_set_cancel(self.pointer, self._cancel, None)
-        self._tell: Any = None
-        self._progress: Any = None
+        self._callbacks: dict[str, tuple[Any, Any]] = {}  # by setter: generators, and the functions that call them
         self._nested: Optional[Context] = None
 
     def __del__(self) -> None:
@@ -268,7 +278,7 @@ class Context:
 
     def free_one(self) -> Context:
         """This one, or, in a callback of a call that it is used for, another: callbacks may call the library, too."""
-        if not self.watch.gi_running and (self._tell is None or not self._tell.gi_running):
+        if not self.watch.gi_running and not any(answers.gi_running for answers, _ in self._callbacks.values()):
             return self
         if self._nested is None:
             self._nested = Context()
@@ -276,13 +286,24 @@ class Context:
 
     def set_progress(self, call: Optional[Callable[[str, int, int], Any]]) -> None:
         """`call(step, done, total)`, which returns False to cancel; None for none."""
+        tell = None if call is None else lambda at: call(at.step.decode(), at.done, at.total)
+        self._set_callback("amp_set_progress", ProgressCall, tell)
+
+    def set_before_replacing(self, call: Optional[Callable[[bytes, int], Any]]) -> None:
+        """`call(summary, report)`, of a text and an AmpReport, which returns False to cancel; None for none."""
+        ask = None if call is None else lambda at: call(at.summary, at.report)
+        self._set_callback("amp_set_before_replacing", DecisionCall, ask)
+
+    def _set_callback(self, setter: str, kind: Any, call: Optional[Callable[[Any], Any]]) -> None:
         if call is None:
-            self._tell, self._progress = None, ProgressCall()
+            function = kind()
+            self._callbacks.pop(setter, None)
         else:
-            self._tell = _tell_progress(call, self._raised)
-            next(self._tell)
-            self._progress = ProgressCall(self._tell.send)
-        self.library.amp_set_progress(self.pointer, self._progress, None)
+            answers = _answers(call, self._raised)
+            next(answers)
+            function = kind(answers.send)
+            self._callbacks[setter] = (answers, function)
+        getattr(self.library, setter)(self.pointer, function, None)
 
     def check(self, code: int) -> None:
         """Raises what `code` means; a callback's own exception where one was raised."""

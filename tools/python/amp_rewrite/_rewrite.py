@@ -24,24 +24,25 @@ Progress = Union[bool, Callable[[str, int, int], Any], None]
 
 
 class _Outcome:
-    """The summary of a rewrite, and its report, which is made when it is asked for."""
+    """The summary of a rewrite, and its report, which is made when it is asked for. `samples` has names for paths."""
 
-    def __init__(self, summary: dict[str, Any], report: Optional[int]) -> None:
-        self.summary = summary
+    def __init__(self, summary: bytes, report: Optional[int], samples: _samples.SampleFiles) -> None:
+        self.summary = json.loads(samples.named(summary.decode("utf-8", "replace")))
         self._report = report
+        self._samples = samples
         self._texts: dict[tuple[Any, ...], str] = {}
 
     def text(self, name: str, *arguments: Any) -> str:
         """A text that a function of the library makes of the report."""
         key = (name, *arguments)
         if key not in self._texts:
-            self._texts[key] = _library.context().text(name, self._report, *arguments)
+            self._texts[key] = self._samples.named(_library.context().text(name, self._report, *arguments))
         return self._texts[key]
 
     def __getstate__(self) -> dict[str, Any]:
         for key in (("amp_report_json",), ("amp_report_text", 0), ("amp_report_text", 1)):
             self.text(*key)
-        return {"summary": self.summary, "_report": None, "_texts": self._texts}
+        return {"summary": self.summary, "_report": None, "_samples": None, "_texts": self._texts}
 
     def __del__(self) -> None:
         if getattr(self, "_report", None):
@@ -195,17 +196,32 @@ def _warn(summary: RewriteSummary, stacklevel: int) -> None:
         warnings.warn(warning, _errors.AmpWarning, stacklevel=stacklevel)
 
 
-def _run(progress: Progress, call: Callable[[_library.Context, Any, Any], None]) -> _Outcome:
+def _asks(
+    call: Optional[Callable[[RewriteSummary], Any]], samples: _samples.SampleFiles
+) -> Optional[Callable[[bytes, int], Any]]:
+    if call is not None and not callable(call):
+        raise TypeError(f"before_replacing: expected a callable, found {type(call).__name__}")
+    return None if call is None else lambda summary, report: call(RewriteSummary(_Outcome(summary, report, samples)))
+
+
+def _run(
+    progress: Progress,
+    samples: _samples.SampleFiles,
+    call: Callable[[_library.Context, Any, Any], None],
+    before_replacing: Optional[Callable[[RewriteSummary], Any]] = None,
+) -> _Outcome:
     """Calls a function that gives a summary and a report."""
     context = _library.context()
     summary, report = ctypes.c_char_p(), ctypes.c_void_p()
-    context.set_progress(_progress_call(progress))
+    tell, ask = _progress_call(progress), _asks(before_replacing, samples)
     try:
+        context.set_progress(tell)
+        context.set_before_replacing(ask)
         call(context, ctypes.byref(summary), ctypes.byref(report))
-        text = (summary.value or b"{}").decode("utf-8", "replace")
-        return _Outcome(json.loads(text), report.value)
+        return _Outcome(summary.value or b"{}", report.value, samples)
     finally:
         context.set_progress(None)
+        context.set_before_replacing(None)
         context.library.amp_context_clear(context.pointer)
 
 
@@ -249,7 +265,7 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
     with _samples.SampleFiles() as files:
         words = _options.to_json("rewrite", _files_of(options, files), function)
         if given.path is not None:
-            return _rewrite_path(given, words, progress)
+            return _rewrite_path(given, words, progress, files)
         rewritten = _library.Bytes()
         data = given.data or b""
         copied = b""
@@ -259,11 +275,13 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
             context.call("amp_rewrite", _library.as_bytes(data), words, ctypes.byref(rewritten), *places)
             copied = ctypes.string_at(rewritten.data, rewritten.size) if rewritten.size else b""
 
-        outcome = _run(progress, call)
+        outcome = _run(progress, files, call)
         return RewriteResult(copied, given, outcome)
 
 
-def _rewrite_path(given: _models.Given, words: bytes, progress: Progress) -> RewriteResult:
+def _rewrite_path(
+    given: _models.Given, words: bytes, progress: Progress, samples: _samples.SampleFiles
+) -> RewriteResult:
     """By way of a temporary file, so that weights in external data are found."""
     held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
@@ -274,7 +292,7 @@ def _rewrite_path(given: _models.Given, words: bytes, progress: Progress) -> Rew
                 "amp_rewrite_file", _library.path_bytes(given.path), _library.path_bytes(target), held, *places
             )
 
-        outcome = _run(progress, call)
+        outcome = _run(progress, samples, call)
         data = target.read_bytes() if target.exists() else b""
     return RewriteResult(data, given, outcome)
 
@@ -284,6 +302,7 @@ def rewrite_file(
     destination: Optional[PathLike] = None,
     *,
     progress: Progress = None,
+    before_replacing: Optional[Callable[[RewriteSummary], Any]] = None,
     **options: Unpack[RewriteOptions],
 ) -> RewriteSummary:
     """Rewrites a file, of any size: weights in external data are streamed.
@@ -292,6 +311,8 @@ def rewrite_file(
         source: The model.
         destination: Where the result goes; not needed with dry_run=True or in_place=True.
         progress, **options: As for rewrite.
+        before_replacing: Called with the RewriteSummary when all is decided and written under temporary names, in a dry
+            run too. It returns False to cancel, and no file changes then.
 
     Raises:
         As rewrite. On failure the source and any earlier destination are as they were.
@@ -306,7 +327,7 @@ def rewrite_file(
         def call(context: _library.Context, *places: Any) -> None:
             context.call("amp_rewrite_file", source_bytes, target, text, *places)
 
-        summary = RewriteSummary(_run(progress, call))
+        summary = RewriteSummary(_run(progress, files, call, before_replacing))
     _warn(summary, 3)
     return summary
 

@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from typing import Any, Iterable, Mapping, Union
 
-from . import _arrays
+from . import _arrays, _errors
 
 Sample = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 
@@ -18,14 +18,22 @@ class SampleFiles:
 
     def __init__(self) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._count = 0
+        self._names: dict[str, str] = {}  # of samples that were arrays, by path
 
     def __enter__(self) -> SampleFiles:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: object, __: object) -> None:
+        if isinstance(error, _errors.AmpError):
+            error.args = tuple(self.named(part) for part in error.args)
         if self._folder is not None:
             self._folder.cleanup()
+
+    def named(self, text: Any) -> Any:
+        """A message, with the caller's names of samples instead of paths that the caller never saw."""
+        for path, name in self._names.items():
+            text = text.replace(path, name) if isinstance(text, str) else text
+        return text
 
     def path(self, sample: Sample, what: str) -> str:
         """The path of one sample: a path, or a dict of arrays by the inputs' names."""
@@ -37,8 +45,8 @@ class SampleFiles:
 
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="amp_rewrite_")
-        path = pathlib.Path(self._folder.name) / f"sample_{self._count}.npz"
-        self._count += 1
+        path = pathlib.Path(self._folder.name) / f"sample_{len(self._names)}.npz"
+        self._names[str(path)] = what
         arrays: dict[str, Any] = {}
         for name, value in sample.items():
             self._add(arrays, name, value, f"{what}: '{name}'")
@@ -58,7 +66,7 @@ class SampleFiles:
             return [self.path(samples, what)]
         if not isinstance(samples, Iterable):
             raise TypeError(f"{what}: expected samples, found {type(samples).__name__}")
-        return [self.path(sample, what) for sample in samples]
+        return [self.path(sample, f"{what}[{i}]") for i, sample in enumerate(samples)]
 
     def _add(self, arrays: dict[str, Any], name: str, value: Any, what: str) -> None:
         """A sequence y is y/0, y/1; a map is y/keys and y/values."""
