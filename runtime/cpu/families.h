@@ -8,8 +8,10 @@
 namespace amp {
 
 absl::Span<const KernelRow> LibraryAttentionKernels();
+absl::Span<const KernelRow> LibraryGroupQueryKernels();
 absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
+absl::Span<const KernelRow> LibraryMultiHeadKernels();
 absl::Span<const KernelRow> LibraryOverlapAddKernels();
 absl::Span<const KernelRow> LibraryConvolutionGradientKernels();
 absl::Span<const KernelRow> LibraryDeformableConvolutionKernels();

@@ -6,11 +6,11 @@
 namespace amp {
 
 std::vector<const KernelRow*> FindLibraryKernels(absl::string_view domain, absl::string_view op_type, int version) {
-  static const auto& table =
-      *new KernelTable({LibraryWeightGradientKernels(), LibraryAttentionKernels(), LibraryMatrixKernels(),
-                        LibraryIntegerMatrixKernels(), LibraryIntegerConvolutionKernels(), LibraryEinsumKernels(),
-                        LibraryDeformableConvolutionKernels(), LibraryOverlapAddKernels(), LibraryConvolutionKernels(),
-                        LibraryConvolutionGradientKernels(), LibraryRecurrentKernels()});
+  static const auto& table = *new KernelTable(
+      {LibraryWeightGradientKernels(), LibraryAttentionKernels(), LibraryGroupQueryKernels(), LibraryMultiHeadKernels(),
+       LibraryMatrixKernels(), LibraryIntegerMatrixKernels(), LibraryIntegerConvolutionKernels(),
+       LibraryEinsumKernels(), LibraryDeformableConvolutionKernels(), LibraryOverlapAddKernels(),
+       LibraryConvolutionKernels(), LibraryConvolutionGradientKernels(), LibraryRecurrentKernels()});
   return table.Find(domain, op_type, version);
 }
 

@@ -38,12 +38,15 @@ void ScoreRows::Normalize(const HeadPlace& at, float* row) {
   size_t seen = keys_;
   if (p_.past >= 0) seen = static_cast<size_t>(std::min(p_.keys, at.row + p_.past + 1));
   std::fill(row + seen, row + keys_, 0.0f);
-  const float largest = loops_.rows.max(row, seen);
+  float largest = loops_.rows.max(row, seen);
   if (p_.zeroes_barred && largest == -std::numeric_limits<float>::infinity()) {
     std::fill_n(row, seen, 0.0f);
     return;
   }
-  const double sum = loops_.rows.powers(row, row, seen, largest);
+  const float sink = p_.sinks.empty() ? 0 : p_.sinks[static_cast<size_t>(at.head)];
+  if (p_.has_sink && sink > largest) largest = sink;
+  double sum = loops_.rows.powers(row, row, seen, largest);
+  if (p_.has_sink) sum += std::exp(static_cast<double>(sink) - static_cast<double>(largest));
   if (p_.zeroes_nans && std::isnan(sum)) {
     std::fill_n(row, seen, 0.0f);
     return;

@@ -32,6 +32,8 @@ struct AttentionProblem {
   std::vector<ScoreMask> masks = {};
   int64_t past = -1;                                // >= 0: query i attends to keys up to i + past; -1: to all keys
   bool zeroes_barred = false, zeroes_nans = false;  // zeros replace rows that are all -inf, or that are NaN
+  bool has_sink = false;                            // each row has one more score, which gets no key:
+  std::vector<float> sinks = {};                    // that of its head; empty: 0
 };
 
 // Why no kernel of this folder computes the attention: types, or no elements.

@@ -1,16 +1,13 @@
 // com.microsoft's attention, as ONNX Runtime's tools fuse it: Attention has the projections of all heads in one matrix,
 // MultiHeadAttention comes behind them. Without packed operands, rotations, and buffers that past and present share.
-//
-// If ONNX Runtime's documentation leaves it open, this follows its CPU provider. Scores that a mask bars get
-// mask_filter_value added, so that a row that bars everything is not NaN. Keys ahead of a query get the lowest float
-// instead. The causal rule leaves the last query alone.
+// runtime/forms/multi_head.h has the rules of masks.
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/forms/multi_head.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
@@ -30,7 +27,7 @@ struct Operands {
 };
 
 absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x) {
-  return SplitHeads(x, GetInt(context.node(), "num_heads", 0), "num_heads");
+  return SplitHeads(x, ReadMultiHead(context.node()).heads, "num_heads");
 }
 
 // x + y, of the shape that x has.
@@ -43,59 +40,16 @@ absl::Status AddTo(Tensor& x, const Tensor& y) {
   return absl::OkStatus();
 }
 
-// Whether a mask lets key `key` of a query take part.
-using Allows = std::function<bool(size_t batch, size_t query, size_t key)>;
-
-// The mask at `port`: lengths [B], ends and then beginnings [2 B], or truth values [B, T] or [B, S, T].
-absl::StatusOr<Allows> ReadMask(const KernelContext& context, size_t port, const Dims& scores) {
-  const int64_t batch = scores[0], queries = scores[2], keys = scores[3];
-  AMP_ASSIGN_OR_RETURN(const Tensor mask, ToFloat64(context.Input(port)));
-  const bool has_beginnings = mask.dims() == Dims{2 * batch};
-  if (mask.dims() == Dims{batch} || has_beginnings) {
-    return Allows([mask, has_beginnings, batch](size_t sample, size_t, size_t key) {
-      const double begin = has_beginnings ? Doubles(mask)[static_cast<size_t>(batch) + sample] : 0;
-      return static_cast<double>(key) < Doubles(mask)[sample] && static_cast<double>(key) >= begin;
-    });
-  }
-  const bool is_by_query = mask.dims() == Dims{batch, queries, keys};
-  if (mask.dims() != Dims{batch, keys} && !is_by_query) {
-    return ModelError("expected a mask [", batch, "], [", batch, ",", keys, "] or [", batch, ",", queries, ",", keys,
-                      "], found ", context.Input(port).TypeText());
-  }
-  const auto rows = static_cast<size_t>(is_by_query ? queries : 1), width = static_cast<size_t>(keys);
-  return Allows([mask, rows, width](size_t sample, size_t query, size_t key) {
-    return Doubles(mask)[(sample * rows + (rows == 1 ? 0 : query)) * width + key] > 0;
-  });
-}
-
-// Returns the addends of masks to scores [B, N, S, T], as [B, 1, S, T].
-absl::StatusOr<Tensor> AddedByMasks(const KernelContext& context, size_t port, const Dims& scores, int64_t past) {
-  const double barred = GetFloat(context.node(), "mask_filter_value", -10000.0f);
-  const bool is_causal = GetInt(context.node(), "unidirectional", 0) != 0;
-  Allows allows = [](size_t, size_t, size_t) { return true; };
-  if (context.HasInput(port)) {
-    AMP_ASSIGN_OR_RETURN(allows, ReadMask(context, port, scores));
-  }
-  AMP_ASSIGN_OR_RETURN(Tensor added, FilledFloat64({scores[0], 1, scores[2], scores[3]}, 0));
-  const auto out = added.mutable_elements<double>();
-  const auto queries = static_cast<size_t>(scores[2]), keys = static_cast<size_t>(scores[3]);
-  for (size_t i = 0; i < out.size(); ++i) {
-    const size_t key = i % keys, query = i / keys % queries;
-    if (!allows(i / keys / queries, query, key)) out[i] = barred;
-    const bool is_ahead = key > query + static_cast<size_t>(past) && query + 1 < queries;
-    if (is_causal && is_ahead) out[i] = std::numeric_limits<float>::lowest();
-  }
-  return added;
-}
-
 // Inputs `mask_port` and the one of the attention bias, 5 of both operators, may be absent.
 absl::StatusOr<Tensor> MaskedScores(const KernelContext& context, const Operands& operands, size_t mask_port) {
   constexpr size_t kAttentionBias = 5;
-  const float stated = GetFloat(context.node(), "scale", 0);
-  const double scale = AttentionScale(stated == 0 ? std::nullopt : std::optional(stated), operands.q);
-  AMP_ASSIGN_OR_RETURN(Tensor scores, AttentionScores(operands.q, operands.k, scale));
-  AMP_ASSIGN_OR_RETURN(const Tensor added, AddedByMasks(context, mask_port, scores.dims(), operands.past));
-  AMP_RETURN_IF_ERROR(AddTo(scores, added));
+  const MultiHeadForm form = ReadMultiHead(context.node());
+  AMP_ASSIGN_OR_RETURN(Tensor scores, AttentionScores(operands.q, operands.k, AttentionScale(form.scale, operands.q)));
+  AMP_ASSIGN_OR_RETURN(const Tensor mask, MakeMultiHeadMask(context, form, mask_port, scores.dims(), operands.past));
+  if (mask.dtype() != DType::kUndefined) {
+    AMP_ASSIGN_OR_RETURN(const Tensor added, ToFloat64(mask));
+    AMP_RETURN_IF_ERROR(AddTo(scores, added));
+  }
   if (context.HasInput(kAttentionBias)) {
     AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(kAttentionBias)));
     AMP_RETURN_IF_ERROR(AddTo(scores, bias));
@@ -128,16 +82,6 @@ absl::Status CheckNothingFrom(const KernelContext& context, size_t port) {
 // ---- Attention
 // --------------------------------------------------------------------------------------------------------
 
-// The widths of q, k and v, which are columns beside each other.
-absl::StatusOr<std::vector<int64_t>> Widths(const KernelContext& context, int64_t columns) {
-  std::vector<int64_t> widths =
-      GetInts(context.node(), "qkv_hidden_sizes").value_or(std::vector<int64_t>(3, columns / 3));
-  const bool fits = widths.size() == 3 && widths[0] >= 0 && widths[1] >= 0 && widths[0] <= columns &&
-                    widths[1] <= columns - widths[0] && widths[2] == columns - widths[0] - widths[1];
-  if (fits) return widths;
-  return ModelError("expected widths of q, k and v that make ", columns, ", found ", DimsText(widths));
-}
-
 // Inputs 0 to 2 are x, weights of q, k and v beside each other, and their bias.
 absl::StatusOr<Operands> Project(const KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
@@ -148,7 +92,7 @@ absl::StatusOr<Operands> Project(const KernelContext& context) {
     AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(2)));
     AMP_RETURN_IF_ERROR(AddTo(all, bias));
   }
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, Widths(context, all.dim(2)));
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, ReadMultiHeadWidths(context.node(), all.dim(2)));
   Operands operands;
   int64_t first = 0, port = 0;
   for (Tensor* part : {&operands.q, &operands.k, &operands.v}) {

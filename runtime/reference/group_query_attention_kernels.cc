@@ -1,12 +1,7 @@
 // com.microsoft's GroupQueryAttention, as genai's builder writes it: several heads of q share one of k and v, keys and
-// values of earlier steps are in buffers, and rotary embedding may be inside.
+// values of earlier steps are in buffers, rotary embedding may be inside. runtime/forms/group_query.h has the rules.
 //
-//   past [B, Nkv, P, E]; seqlens_k[b] + 1 = T(b) tokens so far, S of them new; total_sequence_length = the largest T
 //   present [B, Nkv, max(P, total), E] = T(b) - S rows of the past, the S new ones, zeros
-//
-// A first prompt (S = total) ignores the past. Query s attends to the first T(b) - S + s + 1 keys, or the last
-// local_window_size of those, as far as T(b) goes. Soft capping comes before the attention bias. Not covered, and
-// refused: caches of 8 bits, window-sized caches, norms of q and k, keys that are all in the past.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/forms/group_query.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
@@ -25,66 +21,26 @@
 namespace amp {
 namespace {
 
-enum Port : size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLengths,
-  kTotal,
-  kCosines,
-  kSines,
-  kPositions,
-  kBias,
-  kSink,
-  kFirstNotCovered,
-};
+using Step = GroupQueryStep;
+using Ports = GroupQueryPorts;
 
 struct Operands {
   Tensor q, k, v;  // [B, N, S, E], [B, Nkv, S, E] twice, of this step alone
 };
 
-// A step by the lengths. REQUIRES of all functions: a sample of the batch.
-struct Step {
-  int64_t queries = 0, total = 0;
-  bool is_first = false;
-  std::vector<int64_t> lengths;  // T(b)
-
-  int64_t Past(int64_t sample) const { return is_first ? 0 : lengths[static_cast<size_t>(sample)] - queries; }
-};
-
-absl::Status CheckCovered(const KernelContext& context) {
-  const Node& node = context.node();
-  for (size_t port = kFirstNotCovered; port < context.num_inputs(); ++port) {
-    if (context.HasInput(port))
-      return NoKernelError(absl::StrCat("input ", port, ": expected none, found one: no kernel for it"));
-  }
-  if (GetInt(node, "sliding_window_cache", 0) != 0) {
-    return NoKernelError(absl::StrCat("sliding_window_cache: expected 0: no kernel for it"));
-  }
-  if (context.HasInput(kKey) != context.HasInput(kValue) ||
-      context.HasInput(kPastKey) != context.HasInput(kPastValue)) {
-    return ModelError("expected key and value, and past_key and past_value, both or none, found one");
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
-  const int64_t heads = GetInt(context.node(), "num_heads", 0), kv_heads = GetInt(context.node(), "kv_num_heads", 0);
-  if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0 || heads > kMaxElements) {
-    return ModelError("expected num_heads a multiple of kv_num_heads, found ", heads, " and ", kv_heads);
-  }
-  AMP_ASSIGN_OR_RETURN(Tensor q, ToFloat64(context.Input(kQuery)));
-  if (q.rank() != 3) return ModelError("expected a query [B, S, H], found ", context.Input(kQuery).TypeText());
+absl::StatusOr<Operands> ReadOperands(const KernelContext& context, const GroupQueryForm& form) {
+  const int64_t heads = form.heads, kv_heads = form.key_heads;
+  AMP_ASSIGN_OR_RETURN(Tensor q, ToFloat64(context.Input(Ports::kQuery)));
+  if (q.rank() != 3) return ModelError("expected a query [B, S, H], found ", context.Input(Ports::kQuery).TypeText());
   Tensor k, v;
-  if (context.HasInput(kKey)) {
-    AMP_ASSIGN_OR_RETURN(k, ToFloat64(context.Input(kKey)));
-    AMP_ASSIGN_OR_RETURN(v, ToFloat64(context.Input(kValue)));
+  if (context.HasInput(Ports::kKey)) {
+    AMP_ASSIGN_OR_RETURN(k, ToFloat64(context.Input(Ports::kKey)));
+    AMP_ASSIGN_OR_RETURN(v, ToFloat64(context.Input(Ports::kValue)));
   } else {
     const int64_t size = q.dim(2) / (heads + 2 * kv_heads);
     if (size * (heads + 2 * kv_heads) != q.dim(2)) {
-      return ModelError("expected heads of one width in a packed query, found ", context.Input(kQuery).TypeText());
+      return ModelError("expected heads of one width in a packed query, found ",
+                        context.Input(Ports::kQuery).TypeText());
     }
     AMP_ASSIGN_OR_RETURN(k, Columns(q, heads * size, kv_heads * size));
     AMP_ASSIGN_OR_RETURN(v, Columns(q, (heads + kv_heads) * size, kv_heads * size));
@@ -102,67 +58,16 @@ absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
   return operands;
 }
 
-absl::StatusOr<Step> ReadStep(const KernelContext& context, const Tensor& q) {
-  Step step;
-  step.queries = q.dim(2);
-  AMP_ASSIGN_OR_RETURN(step.total, context.InputInt(kTotal));
-  AMP_ASSIGN_OR_RETURN(step.lengths, context.InputInts(kLengths));
-  if (step.total < step.queries) {
-    return ModelError("total_sequence_length: expected at least ", step.queries, ", found ", step.total);
-  }
-  step.is_first = step.queries == step.total;
-  if (static_cast<int64_t>(step.lengths.size()) != q.dim(0)) {
-    return ModelError("seqlens_k: expected ", q.dim(0), " numbers, found ", step.lengths.size());
-  }
-  if (step.queries > 1 && !step.is_first && q.dim(0) != 1) {
-    return ModelError("expected a batch of 1 where several tokens follow others, found ", q.dim(0));
-  }
-  const bool has_past = context.HasInput(kPastKey) && context.Input(kPastKey).rank() == 4;
-  const int64_t past = has_past ? context.Input(kPastKey).dim(2) : 0;
-  for (int64_t& length : step.lengths) {
-    const int64_t found = length;
-    length = found < step.total ? found + 1 : 0;
-    const int64_t earlier = step.is_first ? 0 : length - step.queries;
-    if (length < 1 || earlier < 0 || earlier > past) {
-      return ModelError("seqlens_k: expected lengths that fit ", step.queries, " new tokens, a past of ", past, " and ",
-                        step.total, " in all, found ", found);
-    }
-  }
-  return step;
-}
-
-// Places of tokens, [B, S]. Of a first prompt the given ones say where the first token is.
-absl::StatusOr<std::vector<int64_t>> Positions(const KernelContext& context, const Step& step) {
-  const auto batch = static_cast<int64_t>(step.lengths.size());
-  std::vector<int64_t> given, positions;
-  if (context.HasInput(kPositions)) {
-    AMP_ASSIGN_OR_RETURN(given, context.InputInts(kPositions));
-    const bool fits = step.is_first ? !given.empty() : context.Input(kPositions).dims() == Dims{batch, step.queries};
-    if (!fits) return ModelError("position_ids: expected [B, S], found ", context.Input(kPositions).TypeText());
-    if (!step.is_first) return given;
-  }
-  for (int64_t sample = 0; sample < batch; ++sample) {
-    for (int64_t place = 0; place < step.queries; ++place) {
-      const int64_t first = given.empty() ? step.Past(sample) : given[0];
-      positions.push_back(first + place);
-    }
-  }
-  return positions;
-}
-
-absl::Status RotateOperands(const KernelContext& context, const Step& step, Operands& operands) {
-  if (GetInt(context.node(), "do_rotary", 0) == 0) return absl::OkStatus();
-  if (!context.HasInput(kCosines) || !context.HasInput(kSines)) {
-    return ModelError("do_rotary: expected cos_cache and sin_cache, found none");
-  }
-  const bool neighbours = GetInt(context.node(), "rotary_interleaved", 0) != 0;
+absl::Status RotateOperands(const KernelContext& context, const GroupQueryForm& form, const Step& step,
+                            Operands& operands) {
+  if (!form.is_rotated) return absl::OkStatus();
   Rotation rotation;
-  rotation.pairs = neighbours ? RotaryPairs::kNeighbours : RotaryPairs::kHalves;
-  AMP_RETURN_IF_ERROR(ReadRotaryCaches(context, kCosines, kSines, rotation));
+  rotation.pairs = form.turns_neighbours ? RotaryPairs::kNeighbours : RotaryPairs::kHalves;
+  AMP_RETURN_IF_ERROR(ReadRotaryCaches(context, Ports::kCosines, Ports::kSines, rotation));
   if (rotation.cosines.rank() != 2) {
-    return ModelError("expected caches of rank 2, found ", context.Input(kCosines).TypeText());
+    return ModelError("expected caches of rank 2, found ", context.Input(Ports::kCosines).TypeText());
   }
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> positions, Positions(context, step));
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> positions, ReadGroupQueryPositions(context, step));
   AMP_RETURN_IF_ERROR(SetRotaryPositions(positions, rotation));
   AMP_ASSIGN_OR_RETURN(operands.q, Rotate(operands.q, rotation));
   AMP_ASSIGN_OR_RETURN(operands.k, Rotate(operands.k, rotation));
@@ -208,11 +113,9 @@ void SoftmaxRowWithSink(absl::Span<double> row, double sink) {
 
 // The rule that turns scores into probabilities.
 struct Rule {
-  double softcap = 0;
-  int64_t window = -1;
-  bool is_causal = true, has_sink = false;
-  std::vector<double> sinks;  // of every head; empty: 0
-  Tensor bias;                // [B or 1, N or 1, S, total]; of rank 0: none
+  GroupQueryForm form;
+  std::vector<double> sinks = {};  // of every head; empty: 0
+  Tensor bias = {};                // [B or 1, N or 1, S, total]; of rank 0: none
 
   double Bias(const Dims& index) const {  // sample, head, query, key
     if (bias.rank() == 0) return 0;
@@ -224,46 +127,39 @@ struct Rule {
   }
 };
 
-absl::StatusOr<Rule> ReadRule(const KernelContext& context, const Tensor& q, const Step& step) {
-  const Node& node = context.node();
-  Rule rule;
-  rule.softcap = GetFloat(node, "softcap", 0);
-  rule.window = GetInt(node, "local_window_size", -1);
-  rule.is_causal = GetInt(node, "causal", 1) != 0;
-  rule.has_sink = context.HasInput(kSink) || GetInt(node, "smooth_softmax", 0) != 0;
+absl::StatusOr<Rule> ReadRule(const KernelContext& context, const GroupQueryForm& form, const Tensor& q,
+                              const Step& step) {
+  Rule rule{.form = form};
   AMP_ASSIGN_OR_RETURN(rule.bias, FilledFloat64({}, 0));
-  if (context.HasInput(kSink)) {
-    AMP_ASSIGN_OR_RETURN(const Tensor sinks, ToFloat64(context.Input(kSink)));
+  if (context.HasInput(Ports::kSink)) {
+    AMP_ASSIGN_OR_RETURN(const Tensor sinks, ToFloat64(context.Input(Ports::kSink)));
     if (sinks.dims() != Dims{q.dim(1)}) return ModelError("head_sink: expected [num_heads], found ", sinks.TypeText());
     rule.sinks.assign(Doubles(sinks).begin(), Doubles(sinks).end());
   }
-  if (!context.HasInput(kBias)) return rule;
-  AMP_ASSIGN_OR_RETURN(rule.bias, ToFloat64(context.Input(kBias)));
+  if (!context.HasInput(Ports::kBias)) return rule;
+  AMP_ASSIGN_OR_RETURN(rule.bias, ToFloat64(context.Input(Ports::kBias)));
   const Dims& dims = rule.bias.dims();
   const bool fits = dims.size() == 4 && (dims[0] == 1 || dims[0] == q.dim(0)) &&
                     (dims[1] == 1 || dims[1] == q.dim(1)) && dims[2] == step.queries && dims[3] >= step.total;
   if (fits) return rule;
   return ModelError("attention_bias: expected [", q.dim(0), " or 1,", q.dim(1), " or 1,", step.queries, ",", step.total,
-                    "], found ", context.Input(kBias).TypeText());
+                    "], found ", context.Input(Ports::kBias).TypeText());
 }
 
 // Makes probabilities of the scores of one query; `shown` has the scores that went into the softmax.
 void AttendRow(const Rule& rule, const Step& step, Dims index, absl::Span<double> row, absl::Span<double> shown) {
-  const int64_t length = step.lengths[static_cast<size_t>(index[0])];
-  const int64_t seen_by_rule = rule.is_causal ? step.Past(index[0]) + index[2] + 1 : length;
-  const int64_t end = std::min(seen_by_rule, length);
-  const int64_t begin = rule.window >= 0 ? std::clamp<int64_t>(seen_by_rule - rule.window, 0, end) : 0;
+  const auto [begin, end] = SeenBy(rule.form, step, index[0], index[2]);
   std::fill(row.begin(), row.begin() + begin, 0.0);
   std::fill(row.begin() + end, row.end(), 0.0);
   for (index[3] = begin; index[3] < end; ++index[3]) {
     double& score = row[static_cast<size_t>(index[3])];
-    if (rule.softcap > 0) score = rule.softcap * std::tanh(score / rule.softcap);
+    if (const double cap = rule.form.soft_cap; cap > 0) score = cap * std::tanh(score / cap);
     score += rule.Bias(index);
   }
   std::copy(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(shown.size()), shown.begin());
   const auto seen = row.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
   if (seen.empty()) return;
-  if (!rule.has_sink) return SoftmaxRow(seen);
+  if (!rule.form.has_sink) return SoftmaxRow(seen);
   SoftmaxRowWithSink(seen, rule.sinks.empty() ? 0 : rule.sinks[static_cast<size_t>(index[1])]);
 }
 
@@ -287,22 +183,21 @@ absl::StatusOr<Tensor> AttendRows(const Rule& rule, const Step& step, Shown what
 
 absl::Status GroupQueryAttention(KernelContext& context) {
   constexpr size_t kPresentKey = 1, kPresentValue = 2, kShown = 3;
-  AMP_RETURN_IF_ERROR(CheckCovered(context));
-  AMP_ASSIGN_OR_RETURN(Operands operands, ReadOperands(context));
-  AMP_ASSIGN_OR_RETURN(const Step step, ReadStep(context, operands.q));
-  AMP_RETURN_IF_ERROR(RotateOperands(context, step, operands));
-  AMP_ASSIGN_OR_RETURN(const Tensor k, Present(context, kPastKey, operands.k, step));
-  AMP_ASSIGN_OR_RETURN(const Tensor v, Present(context, kPastValue, operands.v, step));
-  const float stated = GetFloat(context.node(), "scale", 0);
-  const double scale = AttentionScale(stated == 0 ? std::nullopt : std::optional(stated), operands.q);
+  AMP_ASSIGN_OR_RETURN(const GroupQueryForm form, ReadGroupQuery(context));
+  AMP_ASSIGN_OR_RETURN(Operands operands, ReadOperands(context, form));
+  AMP_ASSIGN_OR_RETURN(const Step step, ReadGroupQueryStep(context, operands.q.dim(0), operands.q.dim(2)));
+  AMP_RETURN_IF_ERROR(RotateOperands(context, form, step, operands));
+  AMP_ASSIGN_OR_RETURN(const Tensor k, Present(context, Ports::kPastKey, operands.k, step));
+  AMP_ASSIGN_OR_RETURN(const Tensor v, Present(context, Ports::kPastValue, operands.v, step));
+  const double scale = AttentionScale(form.scale, operands.q);
   AMP_ASSIGN_OR_RETURN(Tensor scores, AttentionScores(operands.q, k, scale));
-  AMP_ASSIGN_OR_RETURN(const Rule rule, ReadRule(context, operands.q, step));
+  AMP_ASSIGN_OR_RETURN(const Rule rule, ReadRule(context, form, operands.q, step));
   const int64_t what = GetInt(context.node(), "qk_output", 0);
   if (what < 0 || what > 2) return ModelError("qk_output: expected 0, 1 or 2, found ", what);
   AMP_ASSIGN_OR_RETURN(const Tensor shown, AttendRows(rule, step, static_cast<Shown>(what), scores));
   AMP_ASSIGN_OR_RETURN(const Tensor mixed, MixValues(scores, v));
   AMP_ASSIGN_OR_RETURN(const Tensor joined, JoinHeads(mixed));
-  const DType type = context.Input(kQuery).dtype();
+  const DType type = context.Input(Ports::kQuery).dtype();
   AMP_RETURN_IF_ERROR(SetRounded(context, 0, joined, type));
   AMP_RETURN_IF_ERROR(SetRounded(context, kPresentKey, k, type));
   AMP_RETURN_IF_ERROR(SetRounded(context, kPresentValue, v, type));
