@@ -256,15 +256,42 @@ absl::Status Session::CheckOutputBuffers(const NamedDatums& places) const {
 
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const RunOptions& options) const {
   return Fenced("", [&]() -> absl::StatusOr<std::vector<Datum>> {
-    AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-    if (options.output_buffers != nullptr) AMP_RETURN_IF_ERROR(CheckOutputBuffers(*options.output_buffers));
-    absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
-    const bool is_lost_recording = state_->device != nullptr && absl::IsCancelled(outputs.status());
-    return is_lost_recording ? RunOnce(inputs, options) : outputs;
+    AMP_RETURN_IF_ERROR(CheckRun(inputs, options));
+    std::vector<Datum> ordered;
+    for (const ValueId input : model().graph(kMainGraph).inputs) {
+      const auto it = inputs.find(model().value(input).name);
+      ordered.push_back(it == inputs.end() ? state_->program.constants[input] : it->second);
+    }
+    return RunOrdered(std::move(ordered), options);
   });
 }
 
-absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const RunOptions& options) const {
+absl::StatusOr<std::vector<Datum>> Session::Run(NamedDatums&& inputs, const RunOptions& options) const {
+  return Fenced("", [&]() -> absl::StatusOr<std::vector<Datum>> {
+    AMP_RETURN_IF_ERROR(CheckRun(inputs, options));
+    std::vector<Datum> ordered;
+    for (const ValueId input : model().graph(kMainGraph).inputs) {
+      const auto it = inputs.find(model().value(input).name);
+      ordered.push_back(it == inputs.end() ? state_->program.constants[input] : std::move(it->second));
+    }
+    inputs.clear();
+    return RunOrdered(std::move(ordered), options);
+  });
+}
+
+absl::Status Session::CheckRun(const NamedDatums& inputs, const RunOptions& options) const {
+  AMP_RETURN_IF_ERROR(CheckInputs(inputs));
+  return options.output_buffers == nullptr ? absl::OkStatus() : CheckOutputBuffers(*options.output_buffers);
+}
+
+absl::StatusOr<std::vector<Datum>> Session::RunOrdered(std::vector<Datum> inputs, const RunOptions& options) const {
+  if (state_->device == nullptr) return RunOnce(std::move(inputs), options);
+  absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
+  const bool is_lost_recording = absl::IsCancelled(outputs.status());
+  return is_lost_recording ? RunOnce(std::move(inputs), options) : outputs;
+}
+
+absl::StatusOr<std::vector<Datum>> Session::RunOnce(std::vector<Datum> inputs, const RunOptions& options) const {
   RunResources resources{.random = RunRandom(options.seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .shared = &state_->shared,
@@ -281,15 +308,10 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   if (state_->options.ranks != nullptr && state_->options.ranks->size() > 1) {
     resources.means = &means.emplace(*state_->options.ranks);
   }
-  std::vector<Datum> ordered;
-  for (const ValueId input : model().graph(kMainGraph).inputs) {
-    const auto it = inputs.find(model().value(input).name);
-    ordered.push_back(it == inputs.end() ? state_->program.constants[input] : it->second);
-  }
-  ArenaLease arena(state_->arenas, ShapeKey(ordered));
+  ArenaLease arena(state_->arenas, ShapeKey(inputs));
   // Observers may keep values beyond the run, and so beyond the arena.
   if (options.observer == nullptr) resources.memory = &arena.arena();
-  MainCall call = {model(), state_->program, resources, arena.arena(), options, std::move(ordered)};
+  MainCall call = {model(), state_->program, resources, arena.arena(), options, std::move(inputs)};
   if (state_->device != nullptr) return state_->device->Run(std::move(call));
   ValueFrame frame(state_->program.constants, resources.memory);
   Execution execution(model(), state_->program, resources, frame);

@@ -49,6 +49,9 @@ class Session {
   // buffer is written then), kDataLoss (shapes, attributes or indices that do not fit, with the node),
   // kResourceExhausted (memory, rounds of a loop). Inputs may lie in the memory of the session's device.
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const RunOptions& options = {}) const;
+  // Inputs that are given away: an output may take the elements of one that nobody else has, as the cache of
+  // GroupQueryAttention does.
+  absl::StatusOr<std::vector<Datum>> Run(NamedDatums&& inputs, const RunOptions& options = {}) const;
 
   // Bytes that the plan for the next run of the last run's shapes takes for values other than weights, inputs and
   // outputs. 0 before the first run, and if runs of one shape differ.
@@ -73,8 +76,11 @@ class Session {
   struct State;
   explicit Session(std::unique_ptr<State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
-  // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
-  absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const RunOptions& options) const;
+  absl::Status CheckRun(const NamedDatums& inputs, const RunOptions& options) const;
+  // Inputs in the model's order.
+  absl::StatusOr<std::vector<Datum>> RunOrdered(std::vector<Datum> inputs, const RunOptions& options) const;
+  // Errors: those of Run; kCancelled: what the device recorded cannot be replayed, and nothing has happened.
+  absl::StatusOr<std::vector<Datum>> RunOnce(std::vector<Datum> inputs, const RunOptions& options) const;
   absl::Status CheckOutputBuffers(const NamedDatums& places) const;
 
   std::unique_ptr<State> state_;

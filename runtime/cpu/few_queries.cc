@@ -128,7 +128,8 @@ class HeadRun {
 Refusal WhyNotFewQueries(const AttentionProblem& p) {
   constexpr int64_t kMostQueries = 8, kMostOfFloat32 = 4;  // the latter where each head has keys of its own
   const bool is_wide = p.heads_per_key == 1 && p.k.tensor.dtype() == DType::kFloat32;
-  if (RowsOf(p) > (is_wide ? kMostOfFloat32 : kMostQueries)) return "many queries";
+  const int64_t most = is_wide ? kMostOfFloat32 : kMostQueries;
+  if (p.queries > most || p.heads_per_key > most || RowsOf(p) > most) return "many queries";
   if (const Refusal refusal = WhyNotAttention(p)) return refusal;
   if (!IsContiguous(p.k.strides, p.keys, p.size) || !IsContiguous(p.v.strides, p.keys, p.value_size)) {
     return "keys or values that are not contiguous";

@@ -67,7 +67,7 @@ bool FitsPast(const KernelContext& context, const Operands& operands, const Grou
 bool FitsCaches(const KernelContext& context, const GroupQueryForm& form, int64_t size) {
   if (!form.is_rotated) return true;
   const Tensor &cosines = context.Input(Ports::kCosines), &sines = context.Input(Ports::kSines);
-  return cosines.rank() == 2 && cosines.dims() == sines.dims() && 2 * cosines.dim(1) <= size &&
+  return cosines.rank() == 2 && cosines.dims() == sines.dims() && cosines.dim(1) <= size / 2 &&
          IsLoopFloat(cosines.dtype()) && IsLoopFloat(sines.dtype());
 }
 
@@ -98,6 +98,7 @@ Refusal WhyNot(const KernelContext& context) {
   if (!step.ok() || !FitsBias(context, *form, *step) || !FitsCaches(context, *form, operands->size)) {
     return "lengths, caches or a bias that do not fit";
   }
+  if (operands->batch == 0 || operands->queries == 0 || operands->size == 0) return "no elements";
   const bool has_sinks = context.HasInput(Ports::kSink);
   if (has_sinks &&
       (context.Input(Ports::kSink).dims() != Dims{form->heads} || !IsLoopFloat(context.Input(Ports::kSink).dtype()))) {
@@ -155,12 +156,15 @@ absl::StatusOr<EditRow> TurnerOf(const KernelContext& context, const GroupQueryF
 
 void FillWithZeros(HeadView& view, const HeadSizes& sizes, const std::function<int64_t(int64_t)>& from_row) {
   const size_t element = ElementBytes(view.tensor.dtype());
-  for (int64_t i = 0; i < sizes.batch * sizes.heads; ++i) {
-    const int64_t row = from_row(i / sizes.heads);
-    std::byte* const first = view.tensor.mutable_bytes().data() +
-                             view.Place({.batch = i / sizes.heads, .head = i % sizes.heads, .row = row}) * element;
-    std::memset(first, 0, static_cast<size_t>((sizes.rows - row) * sizes.columns) * element);
-  }
+  std::byte* const elements = view.tensor.mutable_bytes().data();
+  const auto most = static_cast<size_t>(sizes.rows * sizes.columns);
+  ParallelFor(static_cast<size_t>(sizes.batch * sizes.heads), most, [&](const Share& share) {
+    for (auto i = static_cast<int64_t>(share.first); i < static_cast<int64_t>(share.end); ++i) {
+      const HeadPlace first = {.batch = i / sizes.heads, .head = i % sizes.heads, .row = from_row(i / sizes.heads)};
+      std::memset(elements + view.Place(first) * element, 0,
+                  static_cast<size_t>((sizes.rows - first.row) * sizes.columns) * element);
+    }
+  });
 }
 
 // Output `port`: rows of the past, those of `now` behind them, zeros.
@@ -190,7 +194,8 @@ absl::StatusOr<Tensor> Present(KernelContext& context, size_t port, size_t past_
   return *made;
 }
 
-// Adds -infinity where a query does not see a key, unless the rule of the problem's past says it all.
+// Bars the keys that a query does not see, unless the rule of the problem's past says it all. What a bias has there
+// does not count, not even NaN: so this mask comes last.
 absl::Status AddSeenMask(const KernelContext& context, const GroupQueryForm& form, const GroupQueryStep& step,
                          AttentionProblem& problem) {
   const int64_t past = form.is_causal ? step.Past(0) : -1;
@@ -205,16 +210,18 @@ absl::Status AddSeenMask(const KernelContext& context, const GroupQueryForm& for
     problem.past = past;
     return absl::OkStatus();
   }
-  AMP_ASSIGN_OR_RETURN(Tensor added,
-                       context.MakeScratch(DType::kFloat32, {problem.batch, 1, problem.queries, problem.keys}));
-  const auto elements = added.mutable_elements<float>();
-  std::fill(elements.begin(), elements.end(), -std::numeric_limits<float>::infinity());
+  AMP_ASSIGN_OR_RETURN(Tensor seen,
+                       context.MakeScratch(DType::kBool, {problem.batch, 1, problem.queries, problem.keys}));
+  const auto elements = seen.mutable_elements<uint8_t>();
+  std::fill(elements.begin(), elements.end(), uint8_t{0});
   for (int64_t row = 0; row < problem.batch * problem.queries; ++row) {
     const auto [begin, end] = SeenBy(form, step, row / problem.queries, row % problem.queries);
-    std::fill_n(elements.begin() + row * problem.keys + begin, end - begin, 0.0F);
+    std::fill_n(elements.begin() + row * problem.keys + begin, end - begin, uint8_t{1});
   }
   ScoreMask& mask = problem.masks.emplace_back();
-  mask.operand = {std::move(added), {problem.queries * problem.keys, 0, problem.keys, 1}};
+  mask.kind = ScoreMask::Kind::kKeepsWhereTrue;
+  mask.fill = -std::numeric_limits<float>::infinity();
+  mask.operand = {std::move(seen), {problem.queries * problem.keys, 0, problem.keys, 1}};
   return absl::OkStatus();
 }
 
@@ -258,8 +265,8 @@ absl::Status GroupQueryAttention(KernelContext& context) {
                            .has_sink = form.has_sink};
   AddBias(context, problem);
   if (context.HasInput(Ports::kSink)) problem.sinks = ReadAll(BestLoops(), context.Input(Ports::kSink));
-  AMP_RETURN_IF_ERROR(AddSeenMask(context, form, step, problem));
   if (const Refusal refusal = way.why_not(problem)) return refusal;
+  AMP_RETURN_IF_ERROR(AddSeenMask(context, form, step, problem));
   AMP_ASSIGN_OR_RETURN(const EditRow turn, TurnerOf(context, form, step));
   if (turn) {
     AMP_ASSIGN_OR_RETURN(Tensor turned, context.MakeScratch(q.tensor.dtype(), {batch, form.heads, queries, size}));

@@ -16,6 +16,7 @@
 #include "runtime/forms/multi_head.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
+#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -77,7 +78,8 @@ Refusal WhyNotParts(const KernelContext& context, const Parts& parts) {
   const Tensor& bias = context.Input(kAttentionBias);
   const Dims scores = parts.Scores();
   const absl::StatusOr<Dims> dims = BroadcastDims(bias.dims(), scores);
-  const bool is_addend = bias.rank() > 0 && bias.dims().back() == scores.back() && dims.ok() && *dims == scores;
+  const bool is_addend = bias.rank() > 0 && bias.rank() <= scores.size() && bias.dims().back() == scores.back() &&
+                         dims.ok() && *dims == scores;
   return is_addend ? nullptr : "a bias that does not fit";
 }
 
@@ -234,37 +236,6 @@ struct AttentionPorts {
   enum : size_t { kPresent = 1 };  // an output
 };
 
-Refusal WhyNotAttentionNode(const KernelContext& context) {
-  using Ports = AttentionPorts;
-  if (HasInputFrom(context, Ports::kFirstNotCovered)) return "buffers that past and present share";
-  for (const char* attribute : {"do_rotary", "past_present_share_buffer"}) {
-    if (GetInt(context.node(), attribute, 0) != 0) return "rotations, or buffers that past and present share";
-  }
-  const Tensor &x = context.Input(Ports::kInput), &weights = context.Input(Ports::kWeights);
-  if (!HaveType(context, x.dtype(), {Ports::kWeights, Ports::kBias, Ports::kPast})) {
-    return "not all of one type of float32, float16 or bfloat16";
-  }
-  if (x.rank() != 3 || weights.rank() != 2 || x.dim(2) != weights.dim(0) || x.num_elements() == 0 ||
-      weights.num_elements() == 0) {
-    return "shapes that do not fit, or no elements";
-  }
-  if (context.HasInput(Ports::kBias) && context.Input(Ports::kBias).dims() != Dims{weights.dim(1)}) {
-    return "a bias that does not fit";
-  }
-  const int64_t heads = ReadMultiHead(context.node()).heads;
-  const absl::StatusOr<std::vector<int64_t>> widths = ReadMultiHeadWidths(context.node(), weights.dim(1));
-  if (!widths.ok() || heads < 1) return "widths that do not fit";
-  for (const int64_t width : *widths) {
-    if (width % heads != 0) return "widths that do not fit";
-  }
-  const bool has_caches = context.HasInput(Ports::kPast) || context.HasOutput(Ports::kPresent);
-  if (has_caches && (*widths)[1] != (*widths)[2]) return "keys and values of two widths in one cache";
-  if (!context.HasInput(Ports::kPast)) return {};
-  const Tensor& past = context.Input(Ports::kPast);
-  const bool fits = past.rank() == 5 && past.dims() == Dims{2, x.dim(0), heads, past.dim(3), (*widths)[1] / heads};
-  return fits ? nullptr : "a past that does not fit";
-}
-
 // Keys, and values behind them, in one tensor.
 absl::Status SetPresent(KernelContext& context, const Tensor& keys, const Tensor& values) {
   Dims dims = keys.dims();
@@ -293,6 +264,40 @@ Parts PartsOf(const KernelContext& context, const Tensor& projections, const std
   parts.v.past = ViewOfHeads(past, static_cast<size_t>(past.num_elements() / 2));
   parts.k.past_rows = parts.v.past_rows = past.dim(3);
   return parts;
+}
+
+Refusal WhyNotAttentionNode(const KernelContext& context) {
+  using Ports = AttentionPorts;
+  if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
+  if (HasInputFrom(context, Ports::kFirstNotCovered)) return "buffers that past and present share";
+  for (const char* attribute : {"do_rotary", "past_present_share_buffer"}) {
+    if (GetInt(context.node(), attribute, 0) != 0) return "rotations, or buffers that past and present share";
+  }
+  const Tensor &x = context.Input(Ports::kInput), &weights = context.Input(Ports::kWeights);
+  if (!HaveType(context, x.dtype(), {Ports::kWeights, Ports::kBias, Ports::kPast})) {
+    return "not all of one type of float32, float16 or bfloat16";
+  }
+  if (x.rank() != 3 || weights.rank() != 2 || x.dim(2) != weights.dim(0) || x.num_elements() == 0 ||
+      weights.num_elements() == 0) {
+    return "shapes that do not fit, or no elements";
+  }
+  if (context.HasInput(Ports::kBias) && context.Input(Ports::kBias).dims() != Dims{weights.dim(1)}) {
+    return "a bias that does not fit";
+  }
+  const int64_t heads = ReadMultiHead(context.node()).heads;
+  const absl::StatusOr<std::vector<int64_t>> widths = ReadMultiHeadWidths(context.node(), weights.dim(1));
+  if (!widths.ok() || heads < 1) return "widths that do not fit";
+  for (const int64_t width : *widths) {
+    if (width % heads != 0) return "widths that do not fit";
+  }
+  const bool has_caches = context.HasInput(Ports::kPast) || context.HasOutput(Ports::kPresent);
+  if (has_caches && (*widths)[1] != (*widths)[2]) return "keys and values of two widths in one cache";
+  if (context.HasInput(Ports::kPast)) {
+    const Tensor& past = context.Input(Ports::kPast);
+    const bool fits = past.rank() == 5 && past.dims() == Dims{2, x.dim(0), heads, past.dim(3), (*widths)[1] / heads};
+    if (!fits) return "a past that does not fit";
+  }
+  return WhyNotParts(context, PartsOf(context, x, *widths));
 }
 
 template <const AttentionWay& way>

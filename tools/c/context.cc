@@ -39,8 +39,10 @@ absl::Status AmpContext::TellProgress(const std::string& step, int64_t done, int
   return absl::CancelledError("cancelled by the progress callback");
 }
 
-absl::Status AmpContext::MayReplace(const std::string& summary, AmpReport* report) {
-  const AmpDecision decision = {before_replacing_.user, summary.c_str(), report};
+absl::Status AmpContext::MayReplace(const std::string& summary, std::unique_ptr<AmpReport> report) {
+  if (are_over) return absl::CancelledError("the process ends");
+  if (before_replacing_.call == nullptr) return absl::OkStatus();
+  const AmpDecision decision = {before_replacing_.user, summary.c_str(), report.release()};
   if (before_replacing_.call(&decision) == 0) return absl::OkStatus();
   return absl::CancelledError("cancelled by the callback before_replacing");
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <list>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,14 @@
 #include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "tools/c/amp_c.h"
+
+namespace amp {
+struct Report;
+}
+
+struct AmpReport {
+  std::shared_ptr<const amp::Report> details;
+};
 
 struct AmpContext {
  public:
@@ -33,7 +42,7 @@ struct AmpContext {
   absl::Status TellProgress(const std::string& step, int64_t done, int64_t total);
   absl::Status MayGoOn();
   // Gives the callback the report.
-  absl::Status MayReplace(const std::string& summary, AmpReport* report);
+  absl::Status MayReplace(const std::string& summary, std::unique_ptr<AmpReport> report);
   // The callback is asked first a while after this.
   void BeginToAsk() {
     if (AsksWhetherToGoOn()) last_asked_ms_ = NowMs();

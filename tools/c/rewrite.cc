@@ -23,10 +23,6 @@
 #include "tools/program/flag_values.h"
 #include "tools/train/train_arguments.h"
 
-struct AmpReport {
-  std::shared_ptr<const amp::Report> details;
-};
-
 namespace amp {
 namespace {
 
@@ -116,7 +112,8 @@ AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* out
     AMP_ASSIGN_OR_RETURN(amp::RewriteOptions how, amp::Options(*context, options));
     if (context->AsksBeforeReplacing()) {
       how.before_replacing = [context](const amp::RewriteSummary& decided) {
-        return context->MayReplace(amp::SummaryJson(decided), new AmpReport{decided.details});
+        auto report = std::make_unique<AmpReport>(AmpReport{decided.details});
+        return context->MayReplace(amp::SummaryJson(decided), std::move(report));
       };
     }
     const std::string target = output != nullptr ? output : how.in_place ? input : "";

@@ -1,8 +1,10 @@
 // com.microsoft's attention against the reference: GroupQueryAttention, MultiHeadAttention, Attention. judge: attention
 // compares many more forms with ONNX Runtime.
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/plan/all_kernels.h"
@@ -54,6 +56,17 @@ std::string Family(const Case& each, DType dtype) {
   }
   const std::string kernel = KernelsOf(*session).back();
   return kernel.substr(0, kernel.find(' '));
+}
+
+// Returns what a run says of inputs that do not fit, which is to be what the reference says.
+std::string ErrorOf(const Case& each) {
+  const SessionText text = {.text = TextOf(each, DType::kFloat32)};
+  NamedDatums inputs;
+  for (size_t i = 0; i < each.inputs.size(); ++i) inputs[NameOf(i)] = RandomTensor(DType::kFloat32, each.inputs[i]);
+  const absl::Status found = TryToRun(*MakeSession(text), inputs).status();
+  const auto reference = MakeSession(text, OneByOne({.limits = {}, .find_kernels = FindReferenceKernels}));
+  CHECK(found == TryToRun(*reference, inputs).status());
+  return std::string(found.message());
 }
 
 std::string Families(const Case& each) {
@@ -125,6 +138,57 @@ TEST_CASE("GroupQueryAttention: a past that nobody else needs is written behind 
   const std::string lengths = "int32[2] n = {3, 8}, int32 t = {9}";
   CHECK(Families({absl::StrCat("k = Neg (d) w = Abs (d) ", GroupQuery("a, b, c, k, w, n, t")), step, lengths, 3}) ==
         "few-rows");
+}
+
+TEST_CASE("GroupQueryAttention: what a bias has for keys that a query does not see does not count") {
+  const Case each = {GroupQuery("a, b, c, d, e, n, t, , , , h", "", "y"),
+                     {{2, 1, 32}, {2, 1, 16}, {2, 1, 16}, {2, 2, 9, 8}, {2, 2, 9, 8}, {1}, {1}, {2, 1, 1, 9}},
+                     "int32[2] n = {3, 8}, int32 t = {9}"};
+  const auto session = MakeSession({.text = TextOf(each, DType::kFloat32)});
+  NamedDatums inputs;
+  for (size_t i = 0; i < each.inputs.size(); ++i) inputs[NameOf(i)] = RandomTensor(DType::kFloat32, each.inputs[i]);
+  const std::vector<Tensor> expected = RunSession(*session, inputs);
+  inputs["h"].mutable_tensor()->mutable_elements<float>()[8] = NAN;  // the first sample has four keys
+  CHECK(DifferenceOf(RunSession(*session, inputs), expected, 0) == "");
+  CHECK(KernelsOf(*session).back() == "few-rows GroupQueryAttention");
+}
+
+TEST_CASE("com.microsoft's attention: shapes that do not fit get the reference's error") {
+  const std::string first = "int32[1] n = {5}, int32 t = {8}";
+  CHECK(absl::StrContains(ErrorOf({GroupQuery("a, b, c, , , n, t"), {{1, 0, 32}, {1, 0, 16}, {1, 0, 16}}, first, 3}),
+                          "seqlens_k"));
+  const auto attention = [](const Dims& bias, const std::string& attributes, int64_t width) {
+    return ErrorOf({absl::StrCat("y = com.microsoft.Attention<num_heads = 2", attributes, ">(a, b, , , , c)"),
+                    {{2, 9, 6}, {6, width}, bias}});
+  };
+  for (const Dims& bias :
+       {Dims{1, 2, 2, 9, 9}, Dims{0}, Dims{2, 2, 2, 2}, Dims{2, 2, 9, 16}, Dims{1, 1, 1, 1, 1, 1, 9}}) {
+    CHECK(!attention(bias, "", 48).empty());
+  }
+  CHECK(absl::StrContains(attention({9}, ", qkv_hidden_sizes = [40, 2, 6]", 48), "expected Q [B, Hq, L, E], K"));
+}
+
+TEST_CASE("com.microsoft's attention: tensors without elements") {
+  const std::vector<Dims> nobody = {{0, 1, 32}, {0, 1, 16}, {0, 1, 16}, {0, 2, 9, 8}, {0, 2, 9, 8}};
+  CHECK(Families({GroupQuery("a, b, c, d, e, n, t"), nobody, "int32[0] n = {}, int32 t = {8}", 3}) == "reference");
+}
+
+TEST_CASE("GroupQueryAttention: a past that is given away is not copied") {
+  const Case each = {GroupQuery("a, b, c, d, e, n, t"),
+                     {{2, 1, 32}, {2, 1, 16}, {2, 1, 16}, {2, 2, 9, 8}, {2, 2, 9, 8}},
+                     "int32[2] n = {3, 7}, int32 t = {8}",
+                     3};
+  const auto session = MakeSession({.text = TextOf(each, DType::kFloat16)});
+  NamedDatums inputs;
+  for (size_t i = 0; i < each.inputs.size(); ++i) inputs[NameOf(i)] = RandomTensor(DType::kFloat16, each.inputs[i]);
+  const std::vector<Tensor> expected = RunSession(*session, inputs);
+  CHECK(expected[1].data() != inputs["d"].tensor()->data());
+  const Tensor kept = *inputs["d"].tensor();  // so that this one is not only the session's
+  const void* const given = inputs["e"].tensor()->data();
+  const std::vector<Datum> outputs = *session->Run(std::move(inputs));
+  CHECK(outputs[1].tensor()->data() != kept.data());
+  CHECK(outputs[2].tensor()->data() == given);
+  for (size_t i = 0; i < expected.size(); ++i) CHECK(DifferenceOf(*outputs[i].tensor(), expected[i], 0) == "");
 }
 
 TEST_CASE("GroupQueryAttention: what is left to the reference") {

@@ -27,9 +27,9 @@ class _Outcome:
     """The summary of a rewrite, and its report, which is made when it is asked for. `samples` has names for paths."""
 
     def __init__(self, summary: bytes, report: Optional[int], samples: _samples.SampleFiles) -> None:
-        self.summary = json.loads(samples.named(summary.decode("utf-8", "replace")))
         self._report = report
         self._samples = samples
+        self.summary = json.loads(samples.named(summary.decode("utf-8", "replace")))
         self._texts: dict[tuple[Any, ...], str] = {}
 
     def text(self, name: str, *arguments: Any) -> str:
