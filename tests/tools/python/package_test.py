@@ -5,6 +5,7 @@ python -m unittest package_test, with the package and the library found, as pack
 
 import doctest
 import importlib
+import importlib.util
 import pathlib
 import subprocess
 import sys

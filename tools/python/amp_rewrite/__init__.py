@@ -21,6 +21,8 @@ AmpWarning. `amp_rewrite.compat` has the functions of other converters, `amp_rew
 onnx.
 """
 
+# Modules of Python that few calls need are imported in the functions that need them: they take memory and time.
+
 from ._errors import (
     AmpError,
     AmpWarning,

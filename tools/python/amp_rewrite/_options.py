@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import difflib
 import json
 import math
 import os
@@ -55,6 +53,8 @@ def check_names(of: str, options: Mapping[str, Any], function: str) -> None:
     for name in options:
         if name in known:
             continue
+        import difflib
+
         near = difflib.get_close_matches(name, known, 1, 0.75)
         hint = f"; did you mean '{near[0]}'?" if near else _hint_of_library(of, name)
         raise TypeError(f"{function}() got an unexpected keyword argument '{name}'{hint}")
@@ -124,6 +124,8 @@ def to_json(of: str, options: Mapping[str, Any], function: str) -> bytes:
                 raise TypeError(f"limits: expected a dict, found {type(value).__name__}")
             plain.update({f"max_{limit}": _plain(name, number) for limit, number in (value or {}).items()})
         elif name == "loss_scale_function":
+            import base64
+
             plain[name] = None if value is None else base64.b64encode(_function_bytes(value)).decode()
         elif name == "keep_io" and isinstance(value, bool):
             plain[name] = "all" if value else "none"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import html
 import json
 import os
 import pathlib
-import tempfile
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
@@ -99,6 +97,8 @@ class RewriteSummary:
                 low[node["operator"]] = low.get(node["operator"], 0) + 1
             else:
                 high.setdefault((node["operator"], node["because"]), []).append(node["path"])
+        import html
+
         escape = html.escape
         became = ", ".join(
             f"{escape(name)} × {count}" for name, count in sorted(low.items(), key=lambda item: -item[1])
@@ -284,6 +284,8 @@ def _rewrite_path(
 ) -> RewriteResult:
     """By way of a temporary file, so that weights in external data are found."""
     held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
         target = pathlib.Path(folder) / "model.onnx"
 
@@ -369,6 +371,8 @@ def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptio
     """
     if isinstance(samples, (list, tuple)) and not samples:
         raise ValueError("samples: expected samples, found none")
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
         ranges = pathlib.Path(folder) / "ranges.json"
         words: Any = {"verify": "off", **options, "calibration": samples, "ranges": str(ranges), "dry_run": True}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pathlib
-import tempfile
-import zipfile
 from typing import Any, Iterable, Mapping, Union
 
 from . import _arrays, _errors
@@ -17,7 +15,7 @@ class SampleFiles:
     """Paths of samples; those that were arrays are in a temporary folder, as long as this is open."""
 
     def __init__(self) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Any = None  # a TemporaryDirectory
         self._names: dict[str, str] = {}  # of samples that were arrays, by path
 
     def __enter__(self) -> SampleFiles:
@@ -41,6 +39,9 @@ class SampleFiles:
             return os.fspath(sample)
         if not isinstance(sample, Mapping):
             raise TypeError(f"{what}: expected a path or a dict of arrays, found {type(sample).__name__}")
+        import tempfile
+        import zipfile
+
         import numpy as np
 
         if self._folder is None:

@@ -8,7 +8,6 @@ import dataclasses
 import json
 import math
 import pathlib
-import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from . import _arrays, _library, _models, _options, _session
@@ -162,6 +161,8 @@ class Trainer:
         if given is None or given.path is not None:
             yield None if given is None else _library.path_bytes(given.path)
             return
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
             file = pathlib.Path(folder) / "forward.onnx"
             file.write_bytes(given.data or b"")
