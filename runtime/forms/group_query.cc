@@ -73,8 +73,12 @@ absl::StatusOr<GroupQueryStep> ReadGroupQueryStep(const KernelContext& context, 
   if (step.queries > 1 && !step.is_first && batch != 1) {
     return ModelError("expected a batch of 1 where several tokens follow others, found ", batch);
   }
-  const Tensor& keys = context.Input(Ports::kPastKey);
+  const Tensor &keys = context.Input(Ports::kPastKey), &values = context.Input(Ports::kPastValue);
   const int64_t past = keys.rank() == 4 ? keys.dim(2) : 0;
+  if (context.HasInput(Ports::kPastValue) && (values.rank() == 4 ? values.dim(2) : 0) != past) {
+    return ModelError("expected past_key and past_value of one length, found ", keys.TypeText(), " and ",
+                      values.TypeText());
+  }
   for (int64_t& length : step.lengths) {
     const int64_t found = length;
     length = found < step.total ? found + 1 : 0;

@@ -157,6 +157,12 @@ TEST_CASE("com.microsoft's attention: shapes that do not fit get the reference's
   const std::string first = "int32[1] n = {5}, int32 t = {8}";
   CHECK(absl::StrContains(ErrorOf({GroupQuery("a, b, c, , , n, t"), {{1, 0, 32}, {1, 0, 16}, {1, 0, 16}}, first, 3}),
                           "seqlens_k"));
+  const std::string step = "int32[1] n = {7}, int32 t = {8}";
+  CHECK(absl::StrContains(ErrorOf({GroupQuery("a, b, c, d, e, n, t"),
+                                   {{1, 1, 32}, {1, 1, 16}, {1, 1, 16}, {1, 2, 9, 8}, {1, 2, 0, 8}},
+                                   step,
+                                   3}),
+                          "expected past_key and past_value of one length"));
   const auto attention = [](const Dims& bias, const std::string& attributes, int64_t width) {
     return ErrorOf({absl::StrCat("y = com.microsoft.Attention<num_heads = 2", attributes, ">(a, b, , , , c)"),
                     {{2, 9, 6}, {6, width}, bias}});
