@@ -49,8 +49,8 @@ class Session {
   // buffer is written then), kDataLoss (shapes, attributes or indices that do not fit, with the node),
   // kResourceExhausted (memory, rounds of a loop). Inputs may lie in the memory of the session's device.
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const RunOptions& options = {}) const;
-  // Inputs that are given away: an output may take the elements of one that nobody else has, as the cache of
-  // GroupQueryAttention does.
+  // Takes inputs that are given away: an output may take the elements of one that nobody else has, as the cache of
+  // GroupQueryAttention does. Outputs and errors are those of the other.
   absl::StatusOr<std::vector<Datum>> Run(NamedDatums&& inputs, const RunOptions& options = {}) const;
 
   // Bytes that the plan for the next run of the last run's shapes takes for values other than weights, inputs and
