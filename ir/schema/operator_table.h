@@ -78,6 +78,8 @@ enum class Role : uint64_t {
   kDrops = 1ull << 54,   // Dropout: a copy where it does not train
   // ---- operands
   kSamplesAt = 1ull << 55,  // GridSample: its second operand says where the first is sampled, from -1 to 1
+  // ---- more of arithmetic
+  kOdd = 1ull << 56,  // Sin, Tanh, Erf: small results of small operands
 };
 
 class Roles {

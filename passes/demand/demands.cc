@@ -15,10 +15,11 @@ namespace {
 
 using Kind = Demand::Kind;
 
-constexpr size_t kMostDemands = 4;      // on one value
+constexpr size_t kMostDemands = 8;      // on one value
 constexpr double kLargestFloor = 1e-2;  // of a divisor that is there to be safe
 constexpr double kLeastChosen = 4;      // magnitude of a constant among whose displacements the largest is chosen
 constexpr double kChosenBound = 0.02;
+constexpr double kUsualStep = 0.25;  // from numbers that count: a fraction of the distance between two
 constexpr double kSmallShare = 0.2;  // of a constant: a displacement by less is what a difference is about
 
 // The stronger of two demands of one kind is the one that bears less.
@@ -27,7 +28,14 @@ bool IsStronger(const Demand& a, const Demand& b) {
 }
 
 bool IsSame(const Demand& a, const Demand& b) {
-  return a.kind == b.kind && (a.kind != Kind::kNearPole || std::abs(a.pole - b.pole) < 1e-12);
+  const bool is_same_kind = a.kind == b.kind && a.is_of_result == b.is_of_result;
+  return is_same_kind && (a.kind != Kind::kNearPole || std::abs(a.pole - b.pole) < 1e-12);
+}
+
+// The pole of one operand of a sum or difference, where the other operand is `other`.
+double PoleBeside(double other, double pole, bool subtracts, size_t port) {
+  if (!subtracts) return pole - other;
+  return port == 0 ? pole + other : other - pole;
 }
 
 // The least distance of a value from the pole of a demand on it.
@@ -56,6 +64,7 @@ Demands::Demands(const GuardedGraph& graph, const Supplies& supplies, const Carr
 }
 
 void Demands::Walk() {
+  for (const ValueId out : graph_.model().graph(kMainGraph).outputs) MakeOfResult(out);
   const auto order = graph_.order();
   for (size_t i = order.size(); i-- > 0;) {
     if (graph_.node(order[i]).bodies.empty()) Visit(order[i]);
@@ -93,6 +102,8 @@ void Demands::Put(NodeId id, size_t port, Demand demand) {
 
 // A value that bodies give is what they leave.
 void Demands::PutOn(ValueId value, const Demand& demand) {
+  const NodeId producer = graph_.Producer(value);
+  if (demand.is_of_result && (producer == kNone || graph_.roles(producer).Has(Role::kHeavy))) return;
   auto& indices = of_value_[value];
   const auto is_same = [&](int32_t index) { return IsSame((*this)[index], demand); };
   const auto it = std::find_if(indices.begin(), indices.end(), is_same);
@@ -105,7 +116,6 @@ void Demands::PutOn(ValueId value, const Demand& demand) {
   }
   all_.push_back(demand);
   all_.back().value = value;
-  const NodeId producer = graph_.Producer(value);
   if (producer == kNone || graph_.node(producer).bodies.empty()) return;
   for (const ValueId from : graph_.FedBy(value)) {
     if (graph_.IsVariable(from)) PutOn(from, demand);
@@ -136,6 +146,7 @@ void Demands::MakeOwn(NodeId id) {
   if (roles.HasAny(Role::kLogarithm | Role::kInverts)) MakePole(id, 0, 0);
   if (roles.Has(Role::kLogarithm)) MakeOfLogarithmNearOne(id);
   if (roles.Has(Role::kPowers) && ScalarConstant(graph_.model(), node.Input(1)).value_or(1) < 0) MakePole(id, 0, 0);
+  if (TakesRoot(graph_.model(), id)) MakeOfRoot(id);
   if (roles.Has(Role::kEndsAtOne)) {
     MakePole(id, 0, 1);
     MakePole(id, 0, -1);
@@ -158,6 +169,13 @@ void Demands::MakeOwn(NodeId id) {
   if (roles.Has(Role::kSubtracts)) MakeOfDifference(id);
 }
 
+// The root of an error is much more than that near zero: it may be a share of the largest roots.
+void Demands::MakeOfRoot(NodeId id) {
+  const Supply x = supplies_.Of(graph_.node(id).Input(0));
+  const double size = x.KnownSize(false).value_or(1), share = tolerance_.share;
+  Put(id, 0, {.kind = Kind::kNearPole, .bound = 2 * share, .floor = 2 * share * size, .reader = id});
+}
+
 // The logarithm of 1 and a small displacement is as small as that.
 void Demands::MakeOfLogarithmNearOne(NodeId id) {
   const Supply x = supplies_.Of(graph_.node(id).Input(0));
@@ -172,6 +190,16 @@ void Demands::MakeOfSampling(NodeId id) {
   if (!shape.has_value() || shape->size() < 3) return;
   const int64_t longest = *std::max_element(shape->begin() + 2, shape->end());
   if (longest > 0) MakeAbsolute(id, 1, 2 * tolerance_.pixel / static_cast<double>(longest));
+}
+
+// Results of the model must be right to a share of their size, where that is known. Products end this: their weights
+// tell sizes roughly, and are scaled where they would vanish.
+void Demands::MakeOfResult(ValueId out) {
+  if (!graph_.IsVariable(out)) return;
+  const auto size = supplies_.Of(out).size;
+  const NodeId producer = graph_.Producer(out);
+  if (producer == kNone || !size.has_value() || *size <= 0) return;
+  PutOn(out, {.kind = Kind::kArgument, .bound = tolerance_.share * *size, .is_of_result = true, .reader = producer});
 }
 
 // Whole numbers must stay apart, and displacements of a large constant must keep their order. Nothing else that is
@@ -204,8 +232,13 @@ void Demands::MakeOfDifference(NodeId id) {
     const auto size = operand->base->moved;
     if (size.has_value()) moved = std::max(moved.value_or(0), *size);
   }
+  if (moved.has_value() && a.base->at.has_value() && b.base->at.has_value()) {
+    moved = std::max(*moved, std::abs(*a.base->at - *b.base->at));  // what is left of two numbers
+  }
   const bool is_small = moved.value_or(1) < kSmallShare * std::max(a.base->size, b.base->size);
-  const double rest = is_small ? moved.value_or(1) : std::max(moved.value_or(1), 1.0);
+  const bool is_grid = a.base->is_grid || b.base->is_grid;
+  double rest = is_small ? moved.value_or(1) : std::max(moved.value_or(1), 1.0);
+  if (is_grid) rest = std::min(moved.value_or(kUsualStep), kUsualStep);
   for (const size_t port : {size_t{0}, size_t{1}}) MakeAbsolute(id, port, tolerance_.share * rest, Kind::kArgument);
 }
 
@@ -222,14 +255,15 @@ void Demands::HandOn(NodeId id, const Demand& demand) {
       CopiesElements(graph_.model(), id)) {
     HandOnMoved(id, demand);
   } else if (node.op->saturates > 0) {
-    const bool is_odd = ends.low < 0 && ends.high > 0;
-    if (is_pole && is_odd && demand.pole == 0) return Put(id, 0, next);
+    if (is_pole && roles.Has(Role::kOdd) && demand.pole == 0) return Put(id, 0, next);
     const bool ends_there = is_pole && (demand.pole == ends.low || demand.pole == ends.high);
     if (!ends_there || demand.floor > 0) return;
     next.kind = Kind::kArgument;
     next.pole = 0;
     next.passes_masks = true;
     Put(id, 0, next);
+  } else if (roles.Has(Role::kPeriodic) && !is_pole) {
+    Put(id, 0, next);  // a slope of one at most
   } else if (roles.Has(Role::kAdds)) {
     HandOnSum(id, demand);
   } else if (squared != kNone && !roles.Has(Role::kSums)) {
@@ -237,10 +271,7 @@ void Demands::HandOn(NodeId id, const Demand& demand) {
   } else if (roles.HasAny(Role::kMultiplies | Role::kDivides)) {
     HandOnProduct(id, demand);
   } else if (TakesRoot(graph_.model(), id)) {
-    next.bound *= 2;
-    next.floor *= demand.floor;
-    next.pole *= demand.pole;
-    if (is_pole) Put(id, 0, next);
+    HandOnRoot(id, demand);
   } else if (roles.Has(Role::kSums) && !roles.Has(Role::kLogarithm)) {
     const bool is_positive = supplies_.Of(node.Input(0)).IsNonNegative();
     if (!roles.Has(Role::kSquares) && (!is_pole || (demand.pole == 0 && is_positive))) Put(id, 0, next);
@@ -272,6 +303,9 @@ void Demands::HandOnMoved(NodeId id, const Demand& demand) {
     const Interval bounds = BoundsOf(node);
     if (std::isfinite(bounds.low)) next.floor = std::max(next.floor, bounds.low - demand.pole);
     if (std::isfinite(bounds.high)) next.floor = std::max(next.floor, demand.pole - bounds.high);
+  } else if (roles.Has(Role::kBounds)) {
+    const Interval bounds = BoundsOf(node);  // what is larger is cut off, and its error with it
+    if (IsBounded(bounds) && tolerance_.unit * LargestMagnitude(bounds) <= demand.bound) return;
   }
   const bool negates = roles.Has(Role::kNegates) && !std::isfinite(node.op->results.low);
   if (negates) next.pole = -next.pole;
@@ -299,16 +333,42 @@ void Demands::HandOnSum(NodeId id, const Demand& demand) {
       next.floor = std::max(next.floor, other.interval.low);
       Put(id, port, next);
     } else if (other.IsUniform()) {
-      const double constant = other.interval.low;
-      next.pole = !subtracts ? demand.pole - constant : port == 0 ? demand.pole + constant : constant - demand.pole;
+      next.pole = PoleBeside(other.interval.low, demand.pole, subtracts, port);
       Put(id, port, next);
+    } else if (!other.is_constant && demand.floor == 0) {
+      for (const Supply::Point& point : other.near) {
+        if (point.why != Approach::kSaturates) continue;
+        next.pole = PoleBeside(point.at, demand.pole, subtracts, port);
+        Put(id, port, next);
+      }
     }
   }
 }
 
-void Demands::HandOnSquare(NodeId id, const Demand& demand) {
-  if (demand.kind != Kind::kNearPole || demand.pole < 0) return;
+void Demands::HandOnRoot(NodeId id, const Demand& demand) {
   Demand next = demand;
+  if (demand.kind == Kind::kNearPole) {
+    next.pole *= demand.pole;
+    if (demand.pole == 0) next.bound *= 2;
+    next.floor *= demand.pole == 0 ? demand.floor : 2 * std::abs(demand.pole);
+    return Put(id, 0, next);
+  }
+  const auto base = supplies_.Of(graph_.node(id).Input(0)).base;
+  if (!base.has_value() || base->at.value_or(0) <= 0) return;
+  next.bound *= 2 * std::sqrt(*base->at);
+  Put(id, 0, next);
+}
+
+void Demands::HandOnSquare(NodeId id, const Demand& demand) {
+  Demand next = demand;
+  if (demand.kind != Kind::kNearPole) {
+    const auto size = supplies_.Of(SquaredValue(graph_.model(), id)).KnownSize(false);
+    if (!size.has_value() || *size <= 0) return;
+    next.bound /= 2 * *size;
+    Put(id, 0, next);
+    return;
+  }
+  if (demand.pole < 0) return;
   const double root = std::sqrt(demand.pole);
   if (root == 0) {
     next.bound /= 2;
@@ -364,6 +424,8 @@ void Demands::HandOnMatrixProduct(NodeId id, const Demand& demand) {
       const bool decays = zero != nullptr && zero->why == Approach::kDecays;
       const bool is_positive = operand.IsNonNegative() && supplies_.IsNonNegativeOperand(id, 1 - port);
       if (demand.pole == 0 && (is_positive || decays)) Put(id, port, next);
+    } else if (supplies_.Of(node.Input(1 - port)).IsChoice()) {
+      Put(id, port, next);  // elements that are picked
     } else if (const double gain = supplies_.Gain(id, 1 - port); gain > 0) {
       if (port == 0) next.kind = Kind::kArgument;
       next.bound = demand.bound / gain;

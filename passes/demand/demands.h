@@ -36,9 +36,10 @@ struct Demand {
   double pole = 0;
   double bound = 0;
   double floor = 0;
+  bool is_of_result = false;      // the model gives it, or something made of it
   bool passes_masks = false;      // values from 1e4 on are fills of masks, and no size of the others
-  NodeId reader = kNone;          // that made it
-  NodeId via = kNone;             // the node that reads the value and hands the demand on
+  NodeId reader = kNone;          // that made it; of a demand on a result of the model, the node that gives that
+  NodeId via = kNone;             // the node that reads the value and hands the demand on; kNone for a result
   int32_t handed_on = kNoDemand;  // the demand on the result of `via` that this one comes of
   ValueId value = kNone;          // that it is made of
 };
@@ -65,6 +66,8 @@ class Demands {
 
   void MakeOwn(NodeId id);
   void MakeOfLogarithmNearOne(NodeId id);
+  void MakeOfRoot(NodeId id);
+  void MakeOfResult(ValueId out);
   void MakeOfSampling(NodeId id);
   void MakeOfSteps(NodeId id);
   void MakeOfDifference(NodeId id);
@@ -74,6 +77,7 @@ class Demands {
   void HandOnMoved(NodeId id, const Demand& demand);
   void HandOnSum(NodeId id, const Demand& demand);
   void HandOnProduct(NodeId id, const Demand& demand);
+  void HandOnRoot(NodeId id, const Demand& demand);
   void HandOnSquare(NodeId id, const Demand& demand);
   void HandOnMatrixProduct(NodeId id, const Demand& demand);
 

@@ -14,6 +14,7 @@ namespace amp {
 namespace {
 
 constexpr double kRoomOfProducts = 4, kRoomOfOthers = 16;
+constexpr double kClose = 1.0 / 16;  // of the size of values on both sides of a pole: some are as near
 
 class DemandsGuard {
  public:
@@ -56,7 +57,7 @@ class DemandsGuard {
       vetoes_.AddValue(at.value, why);
       if (at.handed_on != Demand::kNoDemand) {
         vetoes_.AddNode(at.via, why);
-      } else if (!graph_.roles(at.via).Has(Role::kFindsIndex)) {
+      } else if (at.via != kNone && !graph_.roles(at.via).Has(Role::kFindsIndex)) {
         KeepOperand(at, why);
       }
     }
@@ -73,22 +74,39 @@ class DemandsGuard {
   std::string FaultNearPole(const Supply& supply, const Demand& demand) const {
     for (const Supply::Point& point : supply.near) {
       if (point.why == Approach::kSquares && tolerance_.tiny == 0) continue;
+      if (point.why == Approach::kReaches && point.at == demand.pole) continue;  // where float32 is infinite, too
       const double borne = demand.bound * std::max(std::abs(point.at - demand.pole), demand.floor);
       const double error = std::max(tolerance_.unit * std::abs(point.at), tolerance_.tiny);
-      if (error > borne) {
+      if (error > (point.why == Approach::kReaches ? 2 * borne : borne)) {
         return absl::StrFormat("comes near %.4g, where %s is off by %.2g", point.at, LowName(), error);
       }
     }
+    if (const std::string fault = FaultAroundPole(supply, demand); !fault.empty()) return fault;
     const bool is_of_zero = demand.pole == 0 && supply.size.value_or(0) > 0;
-    const double borne = is_of_zero ? demand.bound * std::max(*supply.size, demand.floor) : 0;
+    const bool is_far = supply.IsNonNegative() || supply.is_observed;
+    const double least = is_of_zero ? *supply.size * (is_far ? 1 : kClose) : 0;
+    const double borne = demand.bound * std::max(least, demand.floor);
     if (!is_of_zero || tolerance_.tiny <= borne) return "";
     return absl::StrFormat("is of size %.2g, which %s rounds by %.2g", *supply.size, LowName(), tolerance_.tiny);
+  }
+
+  // Some displacements of the pole, or of a number beside it, are much smaller than most.
+  std::string FaultAroundPole(const Supply& supply, const Demand& demand) const {
+    if (!supply.base.has_value() || !supply.base->at.has_value() || !supply.base->moved.has_value()) return "";
+    const double at = *supply.base->at, moved = *supply.base->moved;
+    if (supply.is_constant || supply.is_observed || std::abs(at - demand.pole) > moved) return "";
+    const double error = std::max(tolerance_.unit * std::max(std::abs(at), std::abs(demand.pole)), tolerance_.tiny);
+    const double gap = std::max(supply.interval.low - demand.pole, demand.pole - supply.interval.high);
+    if (error <= demand.bound * std::max({moved * kClose, demand.floor, gap})) return "";
+    return absl::StrFormat("is %.4g and a displacement of size %.2g, where %s is off by %.2g", at, moved, LowName(),
+                           error);
   }
 
   std::string FaultOfSize(const Supply& supply, const Demand& demand) const {
     const auto size = supply.KnownSize(demand.kind == Demand::Kind::kArgument);
     if (!size.has_value() || !std::isfinite(*size) || (demand.passes_masks && *size >= kMaskFill)) return "";
-    const double error = tolerance_.unit * *size;
+    const bool is_exact = supply.is_whole && tolerance_.unit * *size <= 1;
+    const double error = is_exact ? 0 : std::max(tolerance_.unit * *size, tolerance_.tiny);
     if (error <= demand.bound) return "";
     return absl::StrFormat("is of size %.3g, which %s rounds by %.2g", *size, LowName(), error);
   }
@@ -128,7 +146,10 @@ class DemandsGuard {
   double Reached(const Node& node, const Supply& supply) const {
     double reached = 0;
     if (supply.is_observed) return reached;  // guard "observed" tells what data reach
-    for (const Supply::Point& point : supply.near) reached = std::max(reached, std::abs(point.at));
+    for (const Supply::Point& point : supply.near) {
+      if (point.why != Approach::kReaches) reached = std::max(reached, std::abs(point.at));
+    }
+    if (supply.reaches && supply.IsBounded()) reached = std::max(reached, supply.Bound());
     const bool has_size = supply.is_size_sure && supply.size.has_value() && !supply.IsBounded();
     if (!has_size) return reached;
     const double room = *supply.size >= kMaskFill ? 1 : node.Has(Role::kHeavy) ? kRoomOfProducts : kRoomOfOthers;

@@ -95,6 +95,11 @@ Supply Supplies::OfState(const Supply& first, const CarriedState& state) const {
   if (first.IsNonNegative() && left.IsNonNegative()) result.interval.low = 0;
   result.is_whole = first.is_whole && left.is_whole;
   if (result.is_whole) result.count = std::max(first.count.value_or(0), trips);
+  if (state.adds && !state.multiplies && first.base.has_value()) {
+    result.base = first.base;
+    result.base->moved.reset();
+    result.base->at.reset();
+  }
   if (state.multiplies && !state.adds && trips >= kFewTrips) {
     result.near.clear();
     result.SetNear(0, Approach::kDecays);
@@ -120,6 +125,9 @@ Supply Supplies::OfResult(NodeId id, size_t port) const {
     const double bound = graph_.integers().Of(node.Output(0));
     result.is_whole = true;
     result.count = std::isfinite(bound) ? bound : kUnknownTrips;
+    result.base = Supply::Base{node.Output(0), *result.count, std::nullopt, std::nullopt, true};
+  } else if (roles.Has(Role::kSelects)) {
+    result = OfSelection(node);
   } else if (roles.Has(Role::kBounds)) {
     result = OfChoice(node);
   } else if (!roles.HasAny(Role::kContains | Role::kSelects) && CopiesElements(graph_.model(), id)) {
@@ -128,6 +136,11 @@ Supply Supplies::OfResult(NodeId id, size_t port) const {
     result = OfArithmetic(id);
   }
   if (port == 0) result.interval = Clamped(result.interval, node.op->results);
+  const bool ends = port == 0 && IsBounded(node.op->results) && node.op->saturates == 0;
+  if (ends && !roles.HasAny(Role::kPeriodic | Role::kBounds)) {  // HardSigmoid, Softsign
+    result.SetNear(node.op->results.low, Approach::kReaches);
+    result.SetNear(node.op->results.high, Approach::kReaches);
+  }
   return result;
 }
 
@@ -146,6 +159,7 @@ Supply Supplies::OfCast(const Node& node) const {
   }
   const double bound = graph_.integers().Of(from);
   result.count = std::isfinite(bound) ? std::min(bound, kUnknownCount) : kUnknownCount;
+  result.base = Supply::Base{node.Output(0), *result.count, std::nullopt, std::nullopt, true};
   return result;
 }
 
@@ -161,9 +175,21 @@ Supply Supplies::OfMoved(const Node& node, size_t port) const {
   if (!all.has_value()) return {};
   if (node.Has(Role::kRanks)) all->peak = Of(node.Input(0)).peak;
   const bool keeps_all = node.op->roles.HasAny(Role::kRearranges | Role::kJoins) || node.Has(Role::kPointwise);
-  if (!keeps_all) all->base.reset();  // which part of the constant is left is not followed
+  if (!keeps_all && all->base.has_value() && !all->base->is_grid)
+    all->base.reset();  // which part of the constant is left is not followed
   if (node.Has(Role::kPads)) all->interval = Hull(all->interval, {0, 0});
   return *all;
+}
+
+// Zeros and ones, or the two numbers that OneHot is given.
+Supply Supplies::OfSelection(const Node& node) const {
+  const Supply values = node.inputs.size() > 2 ? Of(node.Input(2)) : Supply();
+  Supply result;
+  result.interval = values.is_constant ? values.interval : Interval{0, 1};
+  result.is_whole = !values.is_constant || values.is_whole;
+  result.size = result.Bound();
+  if (result.is_whole) result.count = result.size;
+  return result;
 }
 
 // Relu, Clip, Max, Min, Where. Relu takes zero exactly: it comes near no other point.
@@ -228,8 +254,12 @@ Supply Supplies::OfSaturating(const Node& node) const {
   result.interval = ends;
   result.reaches = IsBounded(ends);
   if (IsBounded(ends)) result.size = 1;
-  const bool is_odd = ends.low < 0 && ends.high > 0;  // Tanh, Erf: small results of small operands
+  const bool is_odd = node.Has(Role::kOdd);
   const Supply::Point* const zero = x.FindNear(0);
+  if (is_odd && x.size.has_value() && *x.KnownSize(false) < 1) {
+    result.size = x.KnownSize(false);
+    result.reaches = false;
+  }
   if (is_odd && zero != nullptr) result.SetNear(0, zero->why);
   const bool compares_elements = node.Has(Role::kSoftmax);
   if (compares_elements) result.peak = kLeastLargestShare;
@@ -306,8 +336,10 @@ Supply Supplies::OfFunction(const Node& node) const {
     result.maximum_of = graph_.Origin(node.Input(0));
   } else if (node.Has(Role::kPeriodic) && IsBounded(node.op->results)) {
     result.interval = node.op->results;
-    result.reaches = true;
-    result.size = 1;
+    const bool is_small = node.Has(Role::kOdd) && x.size.has_value() && *x.KnownSize(false) < 1;
+    result.reaches = !is_small;
+    result.size = is_small ? *x.KnownSize(false) : 1;
+    result.is_size_sure = is_small && x.is_size_sure;
   } else if (node.Has(Role::kNormalises)) {
     const Supply scale = Of(node.Input(1));
     result.size = scale.is_constant && scale.IsBounded() ? scale.Bound() : 1;
@@ -326,6 +358,10 @@ Supply Supplies::OfProductOfVariables(const Node& node) const {
     const Supply::Point* zero = operand->FindNear(0);
     if (zero != nullptr && (is_positive || zero->why == Approach::kDecays)) result.SetNear(0, zero->why);
   }
+  if (a.size.has_value() && b.size.has_value()) result.size = *a.size * *b.size;
+  result.is_whole = a.is_whole && b.is_whole && !has_more;
+  if (result.is_whole && a.IsChoice()) result.count = b.count;
+  if (result.is_whole && b.IsChoice()) result.count = a.count;
   return result;
 }
 

@@ -41,6 +41,7 @@ class Supplies {
   Supply OfResult(NodeId id, size_t port) const;
   Supply OfCast(const Node& node) const;
   Supply OfMoved(const Node& node, size_t port) const;
+  Supply OfSelection(const Node& node) const;
   Supply OfChoice(const Node& node) const;
   Supply OfSum(const Node& node, bool subtracts) const;
   Supply OfArithmetic(NodeId id) const;

@@ -6,9 +6,10 @@
 namespace amp {
 namespace {
 
-constexpr size_t kMostPoints = 8;  // that a value comes near; sums with constants double their number
-constexpr int64_t kFew = 4;        // elements that are scales of their own: one per axis of a picture
-constexpr double kSureScale = 64;  // a factor so large, or as small, tells the size of a product alone
+constexpr size_t kMostPoints = 8;       // that a value comes near; sums with constants double their number
+constexpr int64_t kFew = 4;             // elements that are scales of their own: one per axis of a picture
+constexpr double kRoomOfDividends = 4;  // their largest, of their size
+constexpr double kSureScale = 64;       // a factor so large, or as small, tells the size of a product alone
 
 // A low estimate of what a constant multiplies by: the smallest of a few scales per axis, which differ by orders, else
 // the geometric mean of what is not zero.
@@ -34,10 +35,37 @@ void KeepLarger(std::optional<T>& known, const std::optional<T>& other) {
 // Products of displacements are displacements of a product.
 std::optional<Supply::Base> ProductOfBases(const Supply& x, const Supply& y) {
   if (!x.base.has_value() || !y.base.has_value()) return std::nullopt;
-  const auto& [constant, size, moved] = *x.base;
-  Supply::Base base{constant, size * y.base->size, std::nullopt};
-  if (moved.has_value() && y.base->moved.has_value()) base.moved = size * *y.base->moved + y.base->size * *moved;
+  const auto& [constant, size, moved, at, is_grid] = *x.base;
+  Supply::Base base{constant, size * y.base->size, std::nullopt, std::nullopt, false};
+  if (at.has_value() && y.base->at.has_value()) base.at = *at * *y.base->at;
+  if (moved.has_value() && y.base->moved.has_value()) {
+    base.moved = size * *y.base->moved + y.base->size * *moved + *moved * *y.base->moved;
+  }
   return base;
+}
+
+// A constant and a displacement of another one: two numbers make a third.
+std::optional<Supply::Base> SumOfBases(const Supply& constant, const Supply& other) {
+  std::optional<Supply::Base> base = constant.base.has_value() ? constant.base : other.base;
+  if (!base.has_value()) return base;
+  base->moved = other.base.has_value() ? other.base->moved : other.size;
+  if (!constant.base.has_value() || !other.base.has_value()) {
+    if (!constant.base.has_value()) base->at.reset();
+    return base;
+  }
+  const auto a = constant.base->at, b = other.base->at;
+  base->at.reset();
+  if (!a.has_value() || !b.has_value()) return base;
+  base->at = *a + *b;
+  base->size = std::abs(*base->at);
+  return base;
+}
+
+// A displacement of a number by much less.
+bool IsFarFromZero(const Supply& x) {
+  constexpr double kFar = 4;
+  return x.base.has_value() && x.base->at.has_value() && x.base->moved.has_value() &&
+         std::abs(*x.base->at) > kFar * *x.base->moved;
 }
 
 // Both ends of a constant, once if they are the same.
@@ -87,7 +115,10 @@ Supply SupplyOfConstant(ValueId value, std::vector<double> elements) {
   const auto is_whole = [](double element) { return element == std::round(element); };
   supply.is_whole = *supply.size <= 1 << 24 && std::all_of(elements.begin(), elements.end(), is_whole);
   if (supply.is_whole) supply.count = supply.size;
-  supply.base = Supply::Base{value, *supply.size, std::nullopt};
+  const auto is_half = [](double element) { return 2 * element == std::round(2 * element); };
+  const bool is_grid = std::ssize(elements) > kFew && std::all_of(elements.begin(), elements.end(), is_half);
+  supply.base = Supply::Base{value, *supply.size, std::nullopt, std::nullopt, is_grid};
+  if (*low == *high) supply.base->at = *low;
   return supply;
 }
 
@@ -148,7 +179,12 @@ Supply Observed(const Supply& x, const ObservedValue& observed) {
 Supply OfDifference(const Supply& difference) {
   Supply result = difference;
   result.size = result.base.has_value() ? result.base->moved : std::nullopt;
-  result.base.reset();
+  if (!result.is_whole) result.count.reset();
+  if (result.base.has_value() && result.base->at.has_value()) {
+    KeepLarger(result.size, std::optional(result.base->size));  // what is left of two numbers
+  } else {
+    result.base.reset();
+  }
   return result;
 }
 
@@ -166,6 +202,7 @@ Supply operator-(const Supply& x) {
   Supply result = OfElements(x);
   result.interval = -x.interval;
   for (Supply::Point& point : result.near) point.at = -point.at;
+  if (result.base.has_value() && result.base->at.has_value()) result.base->at = -*result.base->at;
   return result;
 }
 
@@ -177,7 +214,7 @@ Supply Squared(const Supply& x) {
   result.interval = Square(x.interval);
   result.reaches = x.reaches;
   for (const Supply::Point& point : x.near) result.SetNear(point.at * point.at, point.why);
-  if (!x.IsBounded() && !x.is_constant) result.SetNear(0, Approach::kSquares);
+  if (!x.IsBounded() && !x.is_constant && !IsFarFromZero(x)) result.SetNear(0, Approach::kSquares);
   if (x.size.has_value()) result.size = *x.size * *x.size;
   result.is_size_sure = x.is_size_sure;
   result.is_whole = x.is_whole;
@@ -194,6 +231,11 @@ Supply Root(const Supply& x) {
   for (const Supply::Point& point : x.near) result.SetNear(root(point.at), point.why);
   if (x.size.has_value()) result.size = root(*x.size);
   result.is_size_sure = x.is_size_sure;
+  if (IsFarFromZero(x) && *x.base->at > 0) {
+    result.base = x.base;
+    result.base->at = result.base->size = root(*x.base->at);
+    result.base->moved = *x.base->moved / (2 * result.base->size);
+  }
   return result;
 }
 
@@ -210,7 +252,7 @@ Supply Rounded(const Supply& x) {
   result.is_whole = true;
   if (!result.count.has_value() && x.IsBounded()) result.count = x.Bound() + 1;
   result.near.clear();
-  result.base.reset();
+  if (result.base.has_value()) result.base->at.reset();
   return result;
 }
 
@@ -221,6 +263,8 @@ Supply Clamped(const Supply& x, Interval bounds) {
   for (const Supply::Point& point : x.near) {
     result.SetNear(std::clamp(point.at, bounds.low, std::max(bounds.low, bounds.high)), point.why);
   }
+  if (x.interval.low < bounds.low) result.SetNear(bounds.low, Approach::kReaches);
+  if (x.interval.high > bounds.high) result.SetNear(bounds.high, Approach::kReaches);
   if (result.size.has_value() && IsBounded(bounds)) *result.size = std::min(*result.size, LargestMagnitude(bounds));
   return result;
 }
@@ -243,8 +287,7 @@ Supply Sum(const Supply& x, const Supply& y) {
         if (std::isfinite(end)) result.SetNear(point.at + end, point.why);
       }
     }
-    result.base = constant.base.has_value() ? constant.base : other.base;
-    if (result.base.has_value()) result.base->moved = other.base.has_value() ? other.base->moved : other.size;
+    result.base = SumOfBases(constant, other);
   } else {
     const auto saturates_at_zero = [](const Supply& z) {
       const Supply::Point* zero = z.FindNear(0);
@@ -252,6 +295,7 @@ Supply Sum(const Supply& x, const Supply& y) {
     };
     if (saturates_at_zero(x) && saturates_at_zero(y)) result.SetNear(0, Approach::kSaturates);
     result.base = x.base.has_value() ? x.base : y.base;
+    if (result.base.has_value()) result.base->at.reset();
   }
   if (x.size.has_value() && y.size.has_value()) {
     result.size = std::max(*x.size, *y.size);
@@ -286,6 +330,9 @@ Supply Scaled(const Supply& x, const Supply& constant) {
     result.base = x.base;
     result.base->size *= constant.scale;
     if (result.base->moved.has_value()) *result.base->moved *= constant.scale;
+    if (result.base->at.has_value()) {
+      result.base->at = constant.IsUniform() ? std::optional(*x.base->at * constant.interval.low) : std::nullopt;
+    }
   }
   return result;
 }
@@ -302,9 +349,9 @@ Supply Product(const Supply& x, const Supply& y) {
   result.interval = x.interval * y.interval;
   result.reaches = x.reaches && y.reaches;
   result.is_whole = x.is_whole && y.is_whole;
-  if (x.size.has_value() && y.size.has_value() && x.is_size_sure && y.is_size_sure) {
+  if (x.size.has_value() && y.size.has_value()) {
     result.size = *x.size * *y.size;
-    result.is_size_sure = true;
+    result.is_size_sure = x.is_size_sure && y.is_size_sure;
   }
   if (x.count.has_value() && y.count.has_value()) {
     result.count = *x.count * *y.count;
@@ -344,6 +391,7 @@ Supply Quotient(const Supply& x, const Supply& divisor) {
   if (x.IsNonNegative() && divisor.IsNonNegative()) result.interval.low = 0;
   double largest = x.reaches && x.IsBounded() ? x.Bound() : 0;
   for (const Supply::Point& point : x.near) largest = std::max(largest, std::abs(point.at));
+  if (!x.is_constant) largest = std::max(largest, kRoomOfDividends * x.size.value_or(0));
   // A share of a whole that may vanish is small where the whole is: p / (sum of p + 1e-6).
   const bool is_share = x.FindNear(0) != nullptr && x.IsNonNegative() && divisor.IsNonNegative();
   for (const Supply::Point& point : divisor.near) {
@@ -368,6 +416,9 @@ bool Cancel(const Supply& x, const Supply& y) {
   if (!x.base.has_value() || !y.base.has_value() || y.base->size <= 0) return false;
   if (x.base->constant == y.base->constant) return true;
   if (!x.is_constant && !y.is_constant) return false;
+  if (x.base->at.has_value() && y.base->at.has_value()) {
+    return std::abs(*x.base->at - *y.base->at) <= std::max(x.base->size, y.base->size) / 4;
+  }
   const double ratio = x.base->size / y.base->size;
   return ratio >= 0.5 && ratio <= 2;
 }

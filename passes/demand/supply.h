@@ -26,6 +26,7 @@ enum class Approach : uint8_t {
   kSaturates,  // an end of a function: Sigmoid, Exp
   kDecays,     // a state that a loop multiplies
   kSquares,    // zero, as squares of anything do
+  kReaches,    // a bound that what lies beyond it is moved to
 };
 
 struct Supply {
@@ -38,6 +39,8 @@ struct Supply {
     ValueId constant = kNone;
     double size = 0;
     std::optional<double> moved;
+    std::optional<double> at;  // the constant itself, where it is one number
+    bool is_grid = false;      // it counts, in whole numbers or halves: its parts are as large as others
   };
 
   Interval interval;
@@ -60,6 +63,7 @@ struct Supply {
   double Bound() const { return std::max(std::abs(interval.low), std::abs(interval.high)); }
   bool IsBounded() const { return amp::IsBounded(interval); }
   bool IsNonNegative() const { return interval.low >= 0; }
+  bool IsChoice() const { return is_whole && interval.low >= 0 && interval.high <= 1; }  // zeros and ones
   bool IsUniform() const { return is_constant && interval.low == interval.high; }
   // A magnitude that the value is known to have. `surely`: not one that stems from weights and inputs of size 1.
   std::optional<double> KnownSize(bool surely) const;

@@ -1,10 +1,7 @@
 #include "passes/guard/guard_structure.h"
 
-#include "passes/guard/guard_displacements.h"
-#include "passes/guard/guard_identifiers.h"
 #include "passes/guard/guard_log_sum_exp.h"
 #include "passes/guard/guard_norms.h"
-#include "passes/guard/guard_poles.h"
 #include "passes/guard/guard_positions.h"
 #include "passes/guard/guard_quantised.h"
 #include "passes/guard/guard_range.h"
@@ -20,16 +17,13 @@
 namespace amp {
 
 void GuardStructure(const GuardedGraph& graph, VetoList& vetoes) {
-  GuardIdentifiers(graph, vetoes);
   GuardPositions(graph, vetoes);
-  GuardDisplacements(graph, vetoes);
   GuardShapeMath(graph, vetoes);
   GuardThresholds(graph, vetoes);
   GuardNorms(graph, vetoes);
   GuardSquares(graph, vetoes);
   GuardWideValues(graph, vetoes);
   GuardRange(graph, vetoes);
-  GuardPoles(graph, vetoes);
   GuardReductions(graph, vetoes);
   GuardScatters(graph, vetoes);
   GuardLogSumExp(graph, vetoes);

@@ -1,9 +1,9 @@
 // Guards of group "all" beyond "constants": what is known to go wrong in 16 bits by the shape of the graph.
 //
-//   identifiers, positions, displacements, shape math, thresholds      numbers that count, name or decide
-//   decomposed norms, squares, wide values, range, poles, long reductions, scatter reductions,
-//   log-sum-exp by hand, state                                         numbers that overflow, vanish, cancel or stall
-//   quantised, transposed batches                                      what runtimes do otherwise, or not at all
+//   positions, shape math, thresholds                                numbers that count, name or decide
+//   decomposed norms, squares, wide values, range, long reductions, scatter reductions,
+//   log-sum-exp by hand, state                                       numbers that overflow, vanish, cancel or stall
+//   quantised, transposed batches                                    what runtimes do otherwise, or not at all
 //
 // Each guard is a file guard_<name>.{h,cc} and walks the unpainted graph. A vetoed vertex behaves as if its operator
 // were denied: it stays high, and the denial is carried forward. More precise guards come first: the first reason

@@ -35,7 +35,7 @@ from judge.structure import DTYPES
 from judge.tool import Tool
 
 ROWS, COLUMNS = 16, 8
-LEAST_CAUGHT = {"float16": 0.7, "bfloat16": 0.6}
+LEAST_CAUGHT = {"float16": 0.85, "bfloat16": 0.75}
 MOST_ALARMS = 0.05
 MOST_FLOAT32_ERROR = 1e-3  # relative to float64: beyond it a formula says nothing of 16 bits
 LARGEST = 1e4  # of values on the way: what leaves float16's range by data alone is no question of form

@@ -43,15 +43,12 @@ from judge.tool import Tool
 
 GUARDS = (
     "positions",
-    "displacements",
     "shape math",
     "thresholds",
-    "identifiers",
     "decomposed norms",
     "squares",
     "wide values",
     "range",
-    "poles",
     "long reductions",
     "scatter reductions",
     "log-sum-exp by hand",
@@ -90,7 +87,7 @@ by_complaint("positions", "sincos_positions_product")
 by_complaint("positions", "range_of_positions_painted")
 by_complaint("shape math", "duration_lengths")
 by_complaint("shape math", "floor_after_product")
-by_complaint("identifiers", "identifiers_through_float")
+by_complaint("positions", "identifiers_through_float")
 by_complaint("decomposed norms", "rmsnorm_by_hand_followed", ("float16",))
 by_complaint("decomposed norms", "l2norm_between_products", ("float16",))
 
@@ -98,7 +95,7 @@ EYE = np.eye(4, dtype=np.float32)
 LAST = np.array([-1])
 
 
-@demonstrates("identifiers")
+@demonstrates("positions")
 def ids_picked_by_a_product():
     """Gathers rows by a product with ones and zeros."""
     body = (
@@ -296,7 +293,7 @@ def points_by_a_camera():
     return Case(model("float[4,3] x => float[4,2] y", body, weights), feeds={"x": array(4, 3, low=60, high=98)})
 
 
-@demonstrates("poles")
+@demonstrates("demands")
 def odds_of_what_is_nearly_sure():
     """Computes odds: the largest probability is one in both low types, so that its odds are infinite."""
     body = (
@@ -350,7 +347,7 @@ def a_thousand_rounds():
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
 
 
-@demonstrates("displacements")
+@demonstrates("demands")
 def flow_from_coordinates():
     """Finds a step of a fraction of a pixel, at the thousandth."""
     body = (
