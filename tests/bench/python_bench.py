@@ -133,8 +133,9 @@ def rewriting(tools, model):
             package.append(numbers_of("-c", STARTER, sys.executable, "-c", REWRITE, model, out))
         (of_program, memory), (of_package, whole, before) = min(p[:2] for p in program), min(package)
         print(
-            f"rewriting {pathlib.Path(model).name}: {of_package:.3f} s of processor time, {whole / 1024:.0f} MB "
-            f"(Python and NumPy alone {before / 1024:.0f}); the program {of_program:.3f} s, {memory / 1024:.0f} MB"
+            f"rewriting {pathlib.Path(model).name}: {of_package:.3f} s of processor time, {whole / 1024:.0f} MB in "
+            f"all, {(whole - before) / 1024:.0f} MB above the {before / 1024:.0f} MB of Python and the loaded library; "
+            f"the program {of_program:.3f} s, {memory / 1024:.0f} MB"
         )
 
 

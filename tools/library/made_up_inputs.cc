@@ -45,10 +45,10 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
       first_error.Update(inputs.status());
       if (!inputs.ok()) break;
       options.most_elements = kMostGuessed;  // from the second on
-      const absl::Status run = session.Run(*inputs, how).status();
-      if (run.ok()) return MadeUpInputs{*std::move(inputs), dim};
-      first_error.Update(run);
-      if (!absl::IsDataLoss(run)) return first_error;  // memory or time ran out
+      absl::StatusOr<std::vector<Datum>> outputs = session.Run(*inputs, how);
+      if (outputs.ok()) return MadeUpInputs{*std::move(inputs), dim, *std::move(outputs)};
+      first_error.Update(outputs.status());
+      if (!absl::IsDataLoss(outputs.status())) return first_error;  // memory or time ran out
     }
   }
   return first_error;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/random_inputs.h"
@@ -16,7 +17,8 @@ namespace amp {
 struct MadeUpInputs {
   static constexpr int64_t kUsualDim = 16;
   NamedDatums inputs;
-  int64_t other_dim = kUsualDim;  // what unknown dimensions are
+  int64_t other_dim = kUsualDim;    // what unknown dimensions are
+  std::vector<Datum> outputs = {};  // of the run that took them; empty where none was needed
 };
 
 // Runs the model with dimensions of 16, 64, 256 and 1024 in the place of those that are unknown, first all but those of

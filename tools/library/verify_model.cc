@@ -102,6 +102,7 @@ class ModelVerifier {
   // The inputs, and what is to be said of them.
   struct Sample {
     std::vector<NamedDatums> inputs;
+    std::vector<std::vector<Datum>> outputs;  // of the original, where it has run
     std::string note;
     bool is_made_up = false;
   };
@@ -111,7 +112,7 @@ class ModelVerifier {
     const std::string& file = has_calibration && File().empty() ? options_.calibration.front() : File();
     if (!file.empty()) {
       AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(file, session));
-      return Sample{{std::move(sample)}, ""};
+      return Sample{{std::move(sample)}, {}, ""};
     }
     const RandomInputOptions making = {.dims = options_.dims};
     absl::StatusOr<MadeUpInputs> made_up = MakeFittingInputs(session, making, how);
@@ -121,7 +122,9 @@ class ModelVerifier {
       absl::StrAppend(&note, ", unknown dimensions ", made_up->other_dim, " as none of ", MadeUpInputs::kUsualDim,
                       " fits");
     }
-    return Sample{{std::move(made_up->inputs)}, note + ": give a file for real ones)", true};
+    Sample sample = {{std::move(made_up->inputs)}, {}, note + ": give a file for real ones)", true};
+    if (!made_up->outputs.empty()) sample.outputs.push_back(std::move(made_up->outputs));
+    return sample;
   }
 
   absl::StatusOr<VerifyVerdict> RunAsked() {
@@ -146,6 +149,7 @@ class ModelVerifier {
     Verification verification = {.original = *before,
                                  .rewritten = *after,
                                  .samples = sample.inputs,
+                                 .expected = sample.outputs,
                                  .tolerance = options_.tolerance.value_or(usual),
                                  .deny = rewrite_denying,
                                  .on_progress = nullptr,

@@ -21,8 +21,9 @@ inline constexpr double kFloat16Tolerance = 0.02, kBfloat16Tolerance = 0.1;
 struct Verification {
   const Session& original;
   const Session& rewritten;
-  const std::vector<NamedDatums>& samples;  // at least one
-  double tolerance = 0;                     // relative L2 error of a float output
+  const std::vector<NamedDatums>& samples;   // at least one
+  std::vector<std::vector<Datum>> expected;  // what the original gives for the first samples, as far as it has run
+  double tolerance = 0;                      // relative L2 error of a float output
   // The model rewritten with these nodes denied as well, and nothing else changed.
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::vector<std::string>&)> deny;
   // May be null; an error ends the verification with that error.

@@ -133,7 +133,11 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
 
 
 def library_path() -> pathlib.Path:
-    """Where the library is: in the package, or where AMP_REWRITE_LIBRARY says, for builds of one's own."""
+    """Where the library is: in the package, or where AMP_REWRITE_LIBRARY says, for builds of one's own.
+
+    A build of one's own uses the system's protobuf. TensorFlow's symbols replace that one's where it is imported first:
+    the two do not live in one process. The package's library has its own inside.
+    """
     chosen = os.environ.get("AMP_REWRITE_LIBRARY")
     return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).resolve().parent / "lib" / "libamp_c.so"
 
