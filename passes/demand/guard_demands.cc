@@ -132,9 +132,11 @@ class DemandsGuard {
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       const ValueId out = node.outputs[port];
       if (!graph_.IsVariable(out)) continue;
-      const double reached = Reached(node, supplies_.Of(out));
-      if (reached <= largest || HasLargeConstant(node)) continue;
-      const std::string why = absl::StrFormat("demands: '%s' may reach %.3g, beyond %s's largest %g",
+      const double known = LargestMagnitude(graph_.ranges().Of(out));  // 0 where an end is not known
+      const double estimated = HasLargeConstant(node) ? 0 : Reached(node, supplies_.Of(out));
+      const double reached = std::max(known, estimated);
+      if (reached <= largest) continue;
+      const std::string why = absl::StrFormat("demands: '%s' may reach %.6g, beyond %s's largest %g",
                                               Escaped(graph_.model().value(out).name), reached, LowName(), largest);
       vetoes_.AddOutput(id, port, why);
       for (const Use& use : graph_.model().value(out).uses) {

@@ -4,7 +4,6 @@
 #include "passes/guard/guard_norms.h"
 #include "passes/guard/guard_positions.h"
 #include "passes/guard/guard_quantised.h"
-#include "passes/guard/guard_range.h"
 #include "passes/guard/guard_reductions.h"
 #include "passes/guard/guard_scatters.h"
 #include "passes/guard/guard_shape_math.h"
@@ -23,7 +22,6 @@ void GuardStructure(const GuardedGraph& graph, VetoList& vetoes) {
   GuardNorms(graph, vetoes);
   GuardSquares(graph, vetoes);
   GuardWideValues(graph, vetoes);
-  GuardRange(graph, vetoes);
   GuardReductions(graph, vetoes);
   GuardScatters(graph, vetoes);
   GuardLogSumExp(graph, vetoes);

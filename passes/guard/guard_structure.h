@@ -1,7 +1,7 @@
 // Guards of group "all" beyond "constants": what is known to go wrong in 16 bits by the shape of the graph.
 //
 //   positions, shape math, thresholds                                numbers that count, name or decide
-//   decomposed norms, squares, wide values, range, long reductions, scatter reductions,
+//   decomposed norms, squares, wide values, long reductions, scatter reductions,
 //   log-sum-exp by hand, state                                       numbers that overflow, vanish, cancel or stall
 //   quantised, transposed batches                                    what runtimes do otherwise, or not at all
 //

@@ -48,7 +48,6 @@ GUARDS = (
     "decomposed norms",
     "squares",
     "wide values",
-    "range",
     "long reductions",
     "scatter reductions",
     "log-sum-exp by hand",
@@ -259,7 +258,7 @@ def softmax_divided_behind_the_product():
     )
 
 
-@demonstrates("range", ("float16",))
+@demonstrates("demands", ("float16",))
 def areas_of_boxes():
     """Computes areas of up to 409600 from sides of up to 640 pixels; a share of the picture is left of them."""
     body = (
@@ -270,7 +269,7 @@ def areas_of_boxes():
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": array(4, 4, low=1, high=4)})
 
 
-@demonstrates("range", ("float16",))
+@demonstrates("demands", ("float16",))
 def points_by_a_camera():
     """Projects points: the camera's product reaches 120000 before the division by the distance."""
     body = (
