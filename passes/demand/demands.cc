@@ -309,10 +309,16 @@ void Demands::HandOnMoved(NodeId id, const Demand& demand) {
   }
   const bool negates = roles.Has(Role::kNegates) && !std::isfinite(node.op->results.low);
   if (negates) next.pole = -next.pole;
+  const bool folds = roles.Has(Role::kNegates) && !negates;  // Abs: two operands for each result
   if (IsCast(node)) return graph_.IsFloat(node.Input(0)) ? Put(id, 0, next) : void();
   const int variable = node.schema->OutputVariable(0);
   for (size_t port = 0; port < node.inputs.size(); ++port) {
-    if (node.schema->InputVariable(port) == variable) Put(id, port, next);
+    if (node.schema->InputVariable(port) != variable) continue;
+    Put(id, port, next);
+    if (!folds || next.pole == 0) continue;
+    Demand mirrored = next;
+    mirrored.pole = -next.pole;
+    Put(id, port, mirrored);
   }
 }
 

@@ -183,8 +183,10 @@ Supply Supplies::OfMoved(const Node& node, size_t port) const {
 
 // Zeros and ones, or the two numbers that OneHot is given.
 Supply Supplies::OfSelection(const Node& node) const {
-  const Supply values = node.inputs.size() > 2 ? Of(node.Input(2)) : Supply();
+  const bool is_given = node.inputs.size() > 2;
+  const Supply values = is_given ? Of(node.Input(2)) : Supply();
   Supply result;
+  if (is_given && !values.is_constant) return result;
   result.interval = values.is_constant ? values.interval : Interval{0, 1};
   result.is_whole = !values.is_constant || values.is_whole;
   result.size = result.Bound();

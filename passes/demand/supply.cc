@@ -155,6 +155,7 @@ Supply Join(const Supply& x, const Supply& y) {
   result.count = x.count;
   KeepLarger(result.count, y.count);
   result.base = x.base.has_value() ? x.base : y.base;
+  if (result.base.has_value()) result.base->at.reset();
   return result;
 }
 
@@ -244,6 +245,7 @@ Supply Magnitude(const Supply& x) {
   result.interval = {0, x.Bound()};
   result.near.clear();
   for (const Supply::Point& point : x.near) result.SetNear(std::abs(point.at), point.why);
+  if (result.base.has_value() && result.base->at.has_value()) result.base->at = std::abs(*result.base->at);
   return result;
 }
 
