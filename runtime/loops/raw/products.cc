@@ -48,11 +48,23 @@ inline Floats ReadFew(const Element<Of>* from, size_t count) {
 
 // ---- how many rows of x at once -------------------------------------------------------------------------------------
 
-// So many that their sums stay in registers. What they share of b is read once.
-constexpr size_t kMostRows = 4;
+// So many that their sums stay in registers: AVX-512 has 32 of them. What they share of b is read and widened once.
+constexpr size_t kMostRows = kLanes == 16 ? 8 : 4;
+// Registers of b that are multiplied with so many rows at once.
+template <size_t kRows>
+constexpr size_t kRegistersOfB = kRows < 4 ? 4 : 3;
 
 template <size_t kCount>
 struct Rows {};
+
+template <size_t kMost, typename Visit>
+inline void VisitGroup(size_t row, size_t size, Visit visit) {
+  if (size == kMost) {
+    visit(row, Rows<kMost>());
+  } else if constexpr (kMost > 1) {
+    VisitGroup<kMost - 1>(row, size, visit);
+  }
+}
 
 // Visits x's rows in groups of nearly one size.
 template <typename Visit>
@@ -60,10 +72,7 @@ inline void ForRowGroups(size_t rows, Visit visit) {
   size_t row = 0;
   for (size_t left = (rows + kMostRows - 1) / kMostRows; left > 0; --left) {
     const size_t size = (rows - row + left - 1) / left;
-    if (size == 1) visit(row, Rows<1>());
-    if (size == 2) visit(row, Rows<2>());
-    if (size == 3) visit(row, Rows<3>());
-    if (size == 4) visit(row, Rows<4>());
+    VisitGroup<kMostRows>(row, size, visit);
     row += size;
   }
 }
@@ -113,7 +122,7 @@ template <typename Of, size_t kRows, size_t kOfDepth>
   }
   const Element<Of>* const b = of.b + depth * of.b_step;
   float* const y = of.y + row * of.y_step;
-  constexpr size_t kRegisters = kRows < 4 ? 4 : 3;
+  constexpr size_t kRegisters = kRegistersOfB<kRows>;
   size_t column = 0;
   for (; column + kRegisters * kLanes <= of.columns; column += kRegisters * kLanes) {
     AddPanel<Of, kRows, kRegisters, kOfDepth>(x, b + column, of.b_step, y + column, of.y_step);
@@ -156,53 +165,94 @@ inline float SumOfLanes(Floats x) {
   return lanes[0];
 }
 
-// Sets y to the products with so many columns of b, which are rows in memory.
+// So much of x's rows is multiplied with several columns of b before what follows: it stays in the nearest cache.
+constexpr size_t kDepthInCache = 512;
+// Columns, which are rows in memory, that meet it.
+constexpr size_t kColumnsInCache = 24;
+
+// The lanes of sums of rows and columns, until all of the depth is in them.
+struct DotSums {
+  Floats lanes[kMostRows][kColumnsInCache];
+};
+
+// Adds the products with some columns of b over some of the depth, and asks for as many at `next`. `column` counts from
+// where the sums begin.
 template <typename Of, size_t kRows, size_t kColumns>
-inline void SetDots(const FewRows<Element<Of>>& of, size_t row, size_t column) {
-  const float* const x = of.x + row * of.x_step;
-  const Element<Of>* const b = of.b + column * of.b_step;
-  Floats sums[kRows][kColumns] = {};
+inline void AddDots(const float* x, size_t x_step, const Element<Of>* b, const Element<Of>* next, size_t b_step,
+                    size_t depth, DotSums& of, size_t column) {
+  Floats sums[kRows][kColumns];
+#pragma GCC unroll 8
+  for (size_t m = 0; m < kRows; ++m) {
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kColumns; ++j) sums[m][j] = of.lanes[m][column + j];
+  }
   const auto add = [&](size_t k, const auto& read_some) {
     Floats w[kColumns];
 #pragma GCC unroll 8
-    for (size_t j = 0; j < kColumns; ++j) w[j] = read_some(b + j * of.b_step + k);
+    for (size_t j = 0; j < kColumns; ++j) w[j] = read_some(b + j * b_step + k);
 #pragma GCC unroll 8
     for (size_t m = 0; m < kRows; ++m) {
-      const Floats factor = Load(x + m * of.x_step + k);
+      const Floats factor = Load(x + m * x_step + k);
 #pragma GCC unroll 8
       for (size_t j = 0; j < kColumns; ++j) sums[m][j] += factor * w[j];
     }
   };
   const auto read = [](const Element<Of>* from) { return Of::Read(from); };
   size_t k = 0;
-  for (; k + kInLine<Of> <= of.depth; k += kInLine<Of>) {
+  for (; k + kInLine<Of> <= depth; k += kInLine<Of>) {
 #pragma GCC unroll 8
-    for (size_t j = 0; j < kColumns; ++j) AskFor(b + j * of.b_step, kColumns * of.b_step + k);
+    for (size_t j = 0; j < kColumns; ++j) AskFor(next, j * b_step + k);
 #pragma GCC unroll 8
     for (size_t i = 0; i < kInLine<Of>; i += kLanes) add(k + i, read);
   }
-  for (; k + kLanes <= of.depth; k += kLanes) add(k, read);
-  const size_t left = of.depth - k;
+  for (; k + kLanes <= depth; k += kLanes) add(k, read);
+  const size_t left = depth - k;
   if (left > 0) add(k, [left](const Element<Of>* from) { return ReadFew<Of>(from, left); });
+#pragma GCC unroll 8
   for (size_t m = 0; m < kRows; ++m) {
-    for (size_t j = 0; j < kColumns; ++j) of.y[(row + m) * of.y_step + column + j] = SumOfLanes(sums[m][j]);
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kColumns; ++j) of.lanes[m][column + j] = sums[m][j];
   }
 }
 
+// Sets y to the products with so many columns.
 template <typename Of, size_t kRows>
-[[gnu::flatten]] void SetColumns(const FewRows<Element<Of>>& of, size_t row, size_t column, size_t end) {
-  constexpr size_t kColumns = kRows == 1 ? 8 : kRows < 4 ? 4 : 3;
-  for (; column + kColumns <= end; column += kColumns) SetDots<Of, kRows, kColumns>(of, row, column);
-  for (; column < end; ++column) SetDots<Of, kRows, 1>(of, row, column);
+[[gnu::flatten]] void SetColumns(const FewRows<Element<Of>>& of, size_t row, size_t first, size_t columns) {
+  constexpr size_t kColumns = kRows == 1 ? 8 : kRegistersOfB<kRows>;
+  const float* const x = of.x + row * of.x_step;
+  const Element<Of>* const b = of.b + first * of.b_step;
+  DotSums sums;
+  for (size_t m = 0; m < kRows; ++m) {
+    for (size_t j = 0; j < columns; ++j) sums.lanes[m][j] = Floats{};
+  }
+  const size_t most = kRows < 4 ? of.depth : kDepthInCache;  // a few rows stay there whole
+  for (size_t k = 0; k < of.depth; k += most) {
+    const size_t depth = of.depth - k < most ? of.depth - k : most;
+    const auto at = [&](size_t column) {
+      return column < columns      ? b + column * of.b_step + k
+             : k + most < of.depth ? b + k + most
+                                   : b + column * of.b_step;
+    };
+    size_t column = 0;
+    for (; column + kColumns <= columns; column += kColumns) {
+      AddDots<Of, kRows, kColumns>(x + k, of.x_step, at(column), at(column + kColumns), of.b_step, depth, sums, column);
+    }
+    for (; column < columns; ++column) {
+      AddDots<Of, kRows, 1>(x + k, of.x_step, at(column), at(column + 1), of.b_step, depth, sums, column);
+    }
+  }
+  for (size_t m = 0; m < kRows; ++m) {
+    float* const y = of.y + (row + m) * of.y_step + first;
+    for (size_t j = 0; j < columns; ++j) y[j] = SumOfLanes(sums.lanes[m][j]);
+  }
 }
 
 template <typename Of>
 void MultiplyTransposed(const FewRows<Element<Of>>& of) {
-  constexpr size_t kInCache = 12;  // columns, which several groups of rows read
-  const size_t most = of.rows > kMostRows ? kInCache : of.columns;
-  for (size_t column = 0; column < of.columns; column += most) {
-    const size_t end = column + most < of.columns ? column + most : of.columns;
-    ForRowGroups(of.rows, [&]<size_t kRows>(size_t row, Rows<kRows>) { SetColumns<Of, kRows>(of, row, column, end); });
+  for (size_t column = 0; column < of.columns; column += kColumnsInCache) {
+    const size_t count = of.columns - column < kColumnsInCache ? of.columns - column : kColumnsInCache;
+    ForRowGroups(of.rows,
+                 [&]<size_t kRows>(size_t row, Rows<kRows>) { SetColumns<Of, kRows>(of, row, column, count); });
   }
 }
 

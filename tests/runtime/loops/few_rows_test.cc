@@ -82,6 +82,19 @@ TEST_CASE("more columns than a stretch has") {
   }
 }
 
+TEST_CASE("a transposed matrix deeper than what is multiplied at once") {
+  const TakesAll takes_all;
+  for (const int64_t m : {1, 3, 4, 5, 8, 9, 16}) {
+    for (const int64_t k : {511, 512, 513, 1056, 1100}) {
+      for (const int64_t n : {23, 24, 25, 55}) {
+        INFO(m << " " << k << " " << n);
+        const Tensor a = RandomTensor(DType::kFloat16, {m, k}, Values::kPlain, 0.25);
+        CHECK(RunBoth(Product("y = Gemm<transB = 1>(a, b)", {a, RandomTensor(DType::kFloat16, {n, k})})).empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("transposed matrices") {
   const TakesAll takes_all;
   for (const DType dtype : kLoopFloats) {
