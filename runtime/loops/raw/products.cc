@@ -1,5 +1,5 @@
-// A few rows times a matrix that comes from memory: its bytes are the time, so that each of them is read once, in the
-// order in which they lie there.
+// A few rows times a matrix that comes from memory: its bytes are the time. Each of them is read from there once, in
+// the order in which they lie, or in stretches of it where more of the rows would not stay in the nearest cache.
 #include "runtime/loops/raw/halves.h"
 #include "runtime/loops/raw/lanes.h"
 #include "runtime/loops/raw/loops.h"
@@ -228,10 +228,10 @@ template <typename Of, size_t kRows>
   const size_t most = kRows < 4 ? of.depth : kDepthInCache;  // a few rows stay there whole
   for (size_t k = 0; k < of.depth; k += most) {
     const size_t depth = of.depth - k < most ? of.depth - k : most;
+    // Where a column goes on; beyond the last one, what is read afterwards.
     const auto at = [&](size_t column) {
-      return column < columns      ? b + column * of.b_step + k
-             : k + most < of.depth ? b + k + most
-                                   : b + column * of.b_step;
+      if (column < columns) return b + column * of.b_step + k;
+      return k + most < of.depth ? b + k + most : b + columns * of.b_step;
     };
     size_t column = 0;
     for (; column + kColumns <= columns; column += kColumns) {
