@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/base/convert.h"
 #include "tests/catch2.h"
 #include "tests/runtime/fused_case.h"
 
@@ -87,10 +88,10 @@ TEST_CASE("NaN and infinities come through Clip with one bound, both or none, be
     for (const DType dtype : kFloats) {
       INFO(bounds << " " << DTypeName(dtype));
       const std::string type = FuseTypeName(dtype);
-      CHECK(Through({.graph = "(T[n,8,6,6] x) => (T[] y) <" + type + " low = {0}, " + type +
-                              " high = {6}> { h = Conv "
-                              "<group = 8> (x, w) y = Clip (h" +
-                              bounds + ") }",
+      // ONNX's text has 16-bit numbers as their bits.
+      const std::string six = dtype == DType::kFloat32 ? "6" : absl::StrCat(NarrowOne(6, dtype));
+      CHECK(Through({.graph = "(T[n,8,6,6] x) => (T[] y) <" + type + " low = {0}, " + type + " high = {" + six +
+                              "}> { h = Conv <group = 8> (x, w) y = Clip (h" + bounds + ") }",
                      .tensors = {{"x", {1, 8, 6, 6}}, {"w", {8, 1, 3, 3}}}},
                     dtype) == "Conv");
     }
