@@ -93,6 +93,8 @@ class Training(unittest.TestCase):
         step = amp.training_step(mlp((2048, 2048, 2048, 2048, 2)), dtype="bfloat16")
         trainer = amp.Trainer(step, threads=1)
         feeds = {"x": np.ones((2048, 2048), "float32"), "labels": np.zeros(2048, "int64")}
+        # Whoever starts the tests in the background may have SIGINT ignored.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         with self.assertRaises(KeyboardInterrupt):
             trainer.step(feeds)
