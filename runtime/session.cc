@@ -309,8 +309,8 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(std::vector<Datum> inputs, c
     resources.means = &means.emplace(*state_->options.ranks);
   }
   ArenaLease arena(state_->arenas, ShapeKey(inputs));
-  // Observers may keep values beyond the run, and so beyond the arena.
-  if (options.observer == nullptr) resources.memory = &arena.arena();
+  // Observers and witnesses may keep values beyond the run, and so beyond the arena.
+  if (options.observer == nullptr && options.witness == nullptr) resources.memory = &arena.arena();
   MainCall call = {model(), state_->program, resources, arena.arena(), options, std::move(inputs)};
   if (state_->device != nullptr) return state_->device->Run(std::move(call));
   ValueFrame frame(state_->program.constants, resources.memory);

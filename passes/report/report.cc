@@ -321,6 +321,7 @@ std::string ReportJson(const Report& report) {
   AddFunctions(json, report);
   json.ListOf("advice", report.AllAdvice());
   AddTextOrNull(json, "verification", report.verification);
+  if (report.sensitivity.has_value()) AddSensitivity(json, *report.sensitivity);
   json.ListOf("warnings", report.warnings);
   json.Close('}');
   return json.Take() + "\n";

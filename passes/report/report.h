@@ -2,6 +2,7 @@
 #ifndef AMP_PASSES_REPORT_REPORT_H_
 #define AMP_PASSES_REPORT_REPORT_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "passes/cast/narrow_weights.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
+#include "passes/report/sensitivity_report.h"
 
 namespace amp {
 
@@ -65,6 +67,7 @@ struct Report {
   std::string unchanged_because;  // when !changed
   int opset_before = 0, opset_after = 0;
   int ir_version_before = 0, ir_version_after = 0;
+  std::optional<SensitivityReport> sensitivity;  // where it was asked for
   std::vector<NodeReport> nodes;
   std::vector<ReplacedReport> replaced;
   std::vector<CastReport> casts;

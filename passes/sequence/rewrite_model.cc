@@ -342,4 +342,16 @@ absl::StatusOr<RewriteOutcome> RewriteModel(LoadedFile& file, std::shared_ptr<co
   return std::move(outcome);
 }
 
+absl::StatusOr<DecidedModel> DecideModel(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
+                                         const OpLists& lists, const RewriteSettings& settings) {
+  RewriteSettings up_to_decision = settings;
+  up_to_decision.stop_after = Stage::kPaint;
+  up_to_decision.print_after.clear();
+  RewriteState state(file, std::move(signatures), lists, up_to_decision);
+  AMP_RETURN_IF_ERROR(Sequence(state).Run());
+  if (!state.decision.has_value()) return UsageError("expected a model that is to become low in part, found none");
+  state.model().Commit();
+  return DecidedModel{std::move(state.graph), *std::move(state.decision)};
+}
+
 }  // namespace amp

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "ir/graph/graph.h"
 #include "passes/classify/op_lists.h"
+#include "passes/decide/decide_rewrite.h"
 #include "passes/decide/rewrite_settings.h"
 #include "passes/report/rewrite_outcome.h"
 
@@ -27,6 +28,18 @@ struct LoadedFile;
 // external data, a limit, and kInternal if the result fails its type check.
 absl::StatusOr<RewriteOutcome> RewriteModel(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
                                             const OpLists& lists, const RewriteSettings& settings);
+
+// A model as the decision is about it, all float32: norms that are written out are operators by now, batch norms are
+// folded, weights are scaled, and casts are still to come.
+struct DecidedModel {
+  std::unique_ptr<Model> model;  // committed
+  Decision decision;
+};
+
+// Takes the message of `file` as RewriteModel does, and stops behind the decision. Errors: those of RewriteModel;
+// kInvalidArgument, a training step of float32, for which nothing is decided.
+absl::StatusOr<DecidedModel> DecideModel(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
+                                         const OpLists& lists, const RewriteSettings& settings);
 
 }  // namespace amp
 

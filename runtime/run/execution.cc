@@ -61,9 +61,11 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   if (inputs.size() != scope.inputs.size()) {
     return ModelError("expected ", scope.inputs.size(), " inputs of the body, found ", inputs.size());
   }
+  if (witness_ != nullptr) witness_->Began(graph, inputs);
   for (size_t i = 0; i < inputs.size(); ++i) AMP_RETURN_IF_ERROR(Keep(scope.inputs[i], std::move(inputs[i])));
   AMP_RETURN_IF_ERROR(RunBlock(graph));
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, TakeOutputs(graph));
+  if (witness_ != nullptr) witness_->Ended(graph, outputs);
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
     if (is_own && program_.constants[output].IsEmpty()) frame_.Free(output);
@@ -93,8 +95,9 @@ absl::Status Execution::RunOne(const Instruction& instruction) {
 
 absl::Status Execution::Keep(ValueId value, Datum datum) {
   frame_.Set(value, std::move(datum));
-  if (observer_ == nullptr) return absl::OkStatus();
+  if (observer_ == nullptr && witness_ == nullptr) return absl::OkStatus();
   AMP_RETURN_IF_ERROR(MakeRowMajor(value));
+  if (observer_ == nullptr) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(const Datum* seen, frame_.OnHost(value));
   (*observer_)(value, *seen);
   return absl::OkStatus();
@@ -164,18 +167,45 @@ std::vector<Datum> Execution::SequencesNeededLater(const Instruction& instructio
   return needed;
 }
 
+// Shows the witness a node that has run.
+absl::Status Execution::Show(const Instruction& instruction, NodeWitness::Datums inputs) {
+  Inputs outputs;
+  for (const ValueId output : instruction.outputs) outputs.push_back(output == kNone ? nullptr : &frame_[output]);
+  const auto rerun = [&](NodeWitness::Datums others) -> absl::StatusOr<std::vector<Datum>> {
+    Inputs again(others.begin(), others.end());
+    absl::InlinedVector<Datum, 6> held;  // no kernel writes to them
+    for (const Datum* const other : others) held.push_back(other == nullptr ? Datum() : *other);
+    std::vector<Datum> results(instruction.outputs.size());
+    KernelContext context(model_, instruction.node, again, absl::MakeSpan(results), resources_, *this,
+                          *instruction.site);
+    AMP_RETURN_IF_ERROR(RunFirstThatApplies(instruction, again, context));
+    for (Datum& result : results) {
+      if (result.tensor() == nullptr || result.tensor()->layout() == Layout::kRowMajor) continue;
+      AMP_ASSIGN_OR_RETURN(result, InLayout(*result.tensor(), Layout::kRowMajor, nullptr));
+    }
+    return results;
+  };
+  return witness_->Ran(instruction.node, inputs, outputs, rerun);
+}
+
 absl::Status Execution::RunNode(const Instruction& instruction) {
   Inputs inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
   if (const onednn::Library* const library = onednn::OpenLibrary().library) library->BetweenNodes();
   if (may_go_on_ != nullptr) AMP_RETURN_IF_ERROR((*may_go_on_)(model_.node(instruction.node), inputs));
   const std::vector<Datum> needed = SequencesNeededLater(instruction);
+  // A witness is shown the inputs as they were: while they are held here, no kernel writes to them.
+  absl::InlinedVector<Datum, 6> held;
+  if (witness_ != nullptr) {
+    for (const Datum*& input : inputs) held.push_back(input == nullptr ? Datum() : *input);
+  }
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);
   absl::Status status = CheckInputs(model_, instruction, context);
   // Observers are told the values inside a fusion, too, so its nodes run one by one.
-  if (status.ok() && observer_ != nullptr && !instruction.unfused.empty()) status = Refusal("observed");
+  if (status.ok() && (observer_ != nullptr || witness_ != nullptr) && !instruction.unfused.empty())
+    status = Refusal("observed");
   if (status.ok()) status = RunFirstThatApplies(instruction, inputs, context);
   if (IsRefusal(status) && !instruction.unfused.empty()) {
     AMP_RETURN_IF_ERROR(RunAll(instruction.unfused));
@@ -188,8 +218,15 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
       const ValueId output = instruction.outputs[i];
       if (output != kNone) AMP_RETURN_IF_ERROR(Keep(output, std::move(outputs[i])));
     }
+    if (witness_ != nullptr) {
+      for (size_t i = 0; i < held.size(); ++i) inputs[i] = inputs[i] == nullptr ? nullptr : &held[i];
+      AMP_RETURN_IF_ERROR(Show(instruction, inputs));
+    }
   }
-  for (const ValueId value : instruction.frees) frame_.Free(value);
+  for (const ValueId value : instruction.frees) {
+    if (witness_ != nullptr) witness_->Freed(value);
+    frame_.Free(value);
+  }
   return absl::OkStatus();
 }
 

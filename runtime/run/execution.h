@@ -14,6 +14,7 @@
 #include "ir/graph/graph.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/plan/program.h"
+#include "runtime/run/node_witness.h"
 #include "runtime/run/run_options.h"
 #include "runtime/run/value_frame.h"
 
@@ -31,6 +32,8 @@ class Execution : public BodyRunner {
   void Observe(const ValueObserver* observer) { observer_ = observer; }
   // Asks before each instruction whether to go on.
   void Ask(const NodeGate* may_go_on) { may_go_on_ = may_go_on; }
+  // Shows `witness` every node that runs.
+  void ShowTo(NodeWitness* witness) { witness_ = witness; }
   // Appends the time of each instruction to `timings`; instructions of a body come before the one that owns the body.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
@@ -69,10 +72,12 @@ class Execution : public BodyRunner {
   absl::Status RunTimed(const Instruction& instruction);
   absl::Status RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context);
   std::vector<Datum> SequencesNeededLater(const Instruction& instruction) const;
+  absl::Status Show(const Instruction& instruction, NodeWitness::Datums inputs);
 
   ValueFrame& frame_;
   const ValueObserver* observer_ = nullptr;
   const NodeGate* may_go_on_ = nullptr;
+  NodeWitness* witness_ = nullptr;
   std::vector<InstructionTiming>* timings_ = nullptr;
 };
 

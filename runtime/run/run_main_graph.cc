@@ -44,6 +44,7 @@ std::vector<int64_t> ShapeKey(const std::vector<Datum>& inputs) {
 absl::StatusOr<std::vector<Datum>> RunMainGraph(Execution& execution, MainCall& call) {
   execution.Observe(call.options.observer);
   execution.Ask(call.options.may_go_on);
+  execution.ShowTo(call.options.witness);
   execution.Time(call.options.timings);
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, execution.Run(kMainGraph, std::move(call.inputs)));
   for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(call.arena, output));

@@ -19,6 +19,7 @@
 namespace amp {
 
 struct Node;
+class NodeWitness;
 using ValueId = Id<struct ValueTag>;
 
 // A function that is called with every value of a run as soon as it is given or computed. The id is one of the
@@ -53,6 +54,7 @@ struct RunOptions {
   const NamedDatums* output_buffers = nullptr;
   // Outputs that have an output buffer but are returned in the processor's memory nevertheless.
   const absl::flat_hash_set<std::string>* shown = nullptr;
+  NodeWitness* witness = nullptr;  // internal (runtime/run/node_witness.h); on the processor alone
 };
 
 // How many values a run copied from the processor's memory to a device's (in) and back (out), and their bytes.

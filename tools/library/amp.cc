@@ -14,6 +14,7 @@
 #include "ir/base/fenced.h"
 #include "ir/base/replace_files.h"
 #include "ir/base/status.h"
+#include "ir/file/copy_model.h"
 #include "ir/file/external_data.h"
 #include "ir/file/model_file.h"
 #include "ir/file/model_walk.h"
@@ -28,6 +29,7 @@
 #include "tools/library/precision_policy.h"
 #include "tools/library/ranges_file.h"
 #include "tools/library/run_on_data.h"
+#include "tools/library/sensitivity.h"
 #include "tools/library/set_up.h"
 #include "tools/library/train_options.h"
 #include "tools/library/verify_model.h"
@@ -71,6 +73,7 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
   if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
+  if (outcome.report.sensitivity.has_value()) summary.sensitivity = SensitivityText(*outcome.report.sensitivity);
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
@@ -102,17 +105,27 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
   return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 
-// Rewrites the model once more, with these nodes denied too.
-absl::StatusOr<Rewritten> RewriteDenying(const Setup& setup, const ModelLoader& load,
-                                         const std::vector<std::string>& nodes) {
-  RewriteOptions stricter = setup.choices.options;
-  stricter.deny_node = Joined(stricter.deny_node, nodes);
-  stricter.on_progress = nullptr;
-  AMP_ASSIGN_OR_RETURN(Setup denying, SetUp(stricter));
-  denying.settings.observed = setup.settings.observed;
+// Rewrites the model once more, with these nodes settled too.
+absl::StatusOr<Rewritten> RewriteSettling(const Setup& setup, const ModelLoader& load, const SettledNodes& settled) {
+  RewriteOptions other = setup.choices.options;
+  other.deny_node = Joined(other.deny_node, settled.deny);
+  other.allow_node = Joined(other.allow_node, settled.allow);
+  other.on_progress = nullptr;
+  AMP_ASSIGN_OR_RETURN(Setup settling, SetUp(other));
+  settling.settings.observed = setup.settings.observed;
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, denying));
-  return Rewritten{std::move(file), std::move(outcome), std::move(denying.choices.flags), ""};
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, settling));
+  return Rewritten{std::move(file), std::move(outcome), std::move(settling.choices.flags), ""};
+}
+
+// Rewrites in the same way, for a run.
+SettlingRewrite SettlingRewriteOf(const Setup& setup, const ModelLoader& load) {
+  return [&](const SettledNodes& settled) -> absl::StatusOr<LoadedFile> {
+    AMP_ASSIGN_OR_RETURN(const Rewritten other, RewriteSettling(setup, load, settled));
+    if (!other.outcome.report.changed) return load();
+    const Model& model = *other.outcome.model;
+    return CopyModel(model.proto(), model.weights(), other.file.external);
+  };
 }
 
 // Checks a rewrite as --verify asks for, and mends it where it asks for that.
@@ -125,23 +138,19 @@ absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Second
     if (is_asked) rewritten.verification = "verified: nothing was converted";
     return absl::OkStatus();
   }
-  const DenyingRewrite deny = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<RewrittenModel> {
-    AMP_ASSIGN_OR_RETURN(Rewritten denied, RewriteDenying(setup, load, nodes));
-    return RewrittenModel{std::move(denied.outcome.model), denied.file.external};
-  };
   const VerifyTask task = {options,
                            setup.choices.low,
                            load,
                            *rewritten.outcome.model,
                            rewritten.file.external,
-                           deny,
+                           SettlingRewriteOf(setup, load),
                            rewritten.outcome.report.weight_bytes_before,
                            rewrite_time};
   AMP_ASSIGN_OR_RETURN(VerifyVerdict verdict, VerifyModel(task));
   std::string warning = std::move(verdict.warning);
   if (!verdict.mend.empty()) {
     std::vector<std::string> warnings = std::move(rewritten.file.warnings);
-    AMP_ASSIGN_OR_RETURN(rewritten, RewriteDenying(setup, load, verdict.mend));
+    AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, {.deny = verdict.mend, .allow = {}}));
     rewritten.file.warnings = std::move(warnings);
     warning = absl::StrCat("--verify=fix keeps ", verdict.mend.size(), verdict.mend.size() == 1 ? " node" : " nodes",
                            " float32: ", warning);
@@ -151,13 +160,36 @@ absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Second
   return absl::OkStatus();
 }
 
+// Fills the report's part of that name.
+absl::Status AddSensitivity(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
+  const RewriteOptions& options = setup.choices.options;
+  if (!options.sensitivity) return absl::OkStatus();
+  if (!rewritten.outcome.report.changed) {
+    rewritten.outcome.report.sensitivity.emplace().samples = std::ssize(options.calibration);
+    return absl::OkStatus();
+  }
+  const SensitivityTask task = {.options = options,
+                                .low = setup.choices.low,
+                                .load = load,
+                                .decide = [&]() -> absl::StatusOr<DecidedModel> {
+                                  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+                                  return DecideModel(file, setup.signatures, setup.lists, setup.settings);
+                                },
+                                .rewritten = *rewritten.outcome.model,
+                                .external = rewritten.file.external,
+                                .rewrite = SettlingRewriteOf(setup, load)};
+  AMP_ASSIGN_OR_RETURN(rewritten.outcome.report.sensitivity, MeasureSensitivity(task));
+  return absl::OkStatus();
+}
+
 // REQUIRES: `rewritten` has the loaded file.
 absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
   AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(setup.choices.options, load, rewritten.file.warnings));
   const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
   rewritten.flags = setup.choices.flags;
-  return VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten);
+  AMP_RETURN_IF_ERROR(VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten));
+  return AddSensitivity(setup, load, rewritten);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -202,16 +234,22 @@ std::vector<std::string> OfOutput(std::vector<std::string> notes, const std::str
 absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
                         const std::string& ranges, RewriteSummary& summary) {
   std::vector<FinishedFile> others;
-  const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text) {
-    const NewContent content{FileKind::kJson, options.force};
+  const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text, FileKind kind) {
+    const NewContent content{kind, options.force};
     absl::StatusOr<FinishedFile> finished =
         PrepareFile(path, content, [&](AtomicFile& file) { return file.Append(text); });
     if (!finished.ok()) return OfFlag(flag, finished.status());
     others.push_back(*std::move(finished));
     return absl::OkStatus();
   };
-  if (!options.report_file.empty()) AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, summary.report));
-  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, ranges));
+  if (!options.report_file.empty()) {
+    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, summary.report, FileKind::kJson));
+  }
+  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, ranges, FileKind::kJson));
+  if (!options.sensitivity_file.empty()) {
+    const std::string csv = SensitivityCsv(*summary.details->sensitivity);
+    AMP_RETURN_IF_ERROR(prepare("--sensitivity", options.sensitivity_file, csv, FileKind::kCsv));
+  }
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
   if (save != nullptr) {
     AMP_ASSIGN_OR_RETURN(const SaveResult saved, save->Commit(std::move(others)));

@@ -70,6 +70,26 @@ bool MayVerify(const RewriteOptions& options) {
   return options.verify == RewriteOptions::Verify::kFix || VerifiesByItself(options);
 }
 
+absl::Status CheckSensitivity(const RewriteOptions& options) {
+  if (!options.sensitivity) {
+    if (options.measure != 0) return UsageError("--measure is about --sensitivity, which is not asked for");
+    if (options.sensitivity_file.empty()) return absl::OkStatus();
+    return UsageError("--sensitivity: a file (", Escaped(options.sensitivity_file), ") is for sensitivity on");
+  }
+  if (options.measure < 0) return UsageError("--measure: expected a number of at least 0, found ", options.measure);
+  if (options.calibration.empty()) {
+    return UsageError("--sensitivity: expected samples, --calibration FILE.npz; on made-up data it would mislead");
+  }
+  const char* const excluded = options.train.train                              ? "--train"
+                               : WrapsTrainingGraph(options.train)              ? "--loss-scale"
+                               : TakesBack(options)                             ? "--policy float32"
+                               : !options.stop_after.empty()                    ? "--stop-after"
+                               : options.functions == FunctionMode::kSpecialise ? "--functions specialise"
+                                                                                : nullptr;
+  if (excluded == nullptr) return absl::OkStatus();
+  return UsageError("--sensitivity and ", excluded, " exclude each other");
+}
+
 absl::Status CheckRuns(const RewriteOptions& options) {
   const bool observes = !options.calibration.empty() || !options.ranges.empty();
   if (observes && options.guards == RewriteOptions::Guards::kNone) {
@@ -108,6 +128,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
     return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
   }
   AMP_RETURN_IF_ERROR(CheckRuns(options));
+  AMP_RETURN_IF_ERROR(CheckSensitivity(options));
   const auto placement = options.placement.value_or(RewriteOptions::Placement::kPaint);
   if (options.follow.has_value() && placement != RewriteOptions::Placement::kPaint) {
     return UsageError("--follow is about --placement paint; the others decide without it");
@@ -128,6 +149,7 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   const char* const of_files = options.in_place                                               ? "--in-place"
                                : options.dry_run                                              ? "--dry-run"
                                : !options.report_file.empty()                                 ? "--report"
+                               : !options.sensitivity_file.empty()                            ? "--sensitivity=FILE"
                                : options.force                                                ? "--force"
                                : options.before_replacing != nullptr                          ? "before_replacing"
                                : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
@@ -144,6 +166,7 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
   uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
+  uses.writes.push_back({"--sensitivity", options.sensitivity_file, FileKind::kCsv});
   if (options.calibration.empty()) {
     uses.reads.push_back({"--ranges", options.ranges});
   } else {
@@ -164,6 +187,7 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
   }
   if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
   AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--sensitivity", options.sensitivity_file));
   return CheckFileUses(FilesOf(options, input, output));
 }
 

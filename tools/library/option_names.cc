@@ -78,6 +78,10 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   for (const auto& [name, dim] : o.dims) list.Add("--dim", absl::StrCat(name, "=", dim));
   for (const auto& [place, symbol] : o.free_dims) list.Add("--dim", absl::StrCat(place, "=", symbol));
   if (o.tolerance) list.Add("--tolerance", *o.tolerance);
+  if (o.sensitivity) {
+    o.sensitivity_file.empty() ? list.AddSwitch("--sensitivity", true) : list.Add("--sensitivity", o.sensitivity_file);
+  }
+  list.AddUnless("--measure", o.measure, usual.measure);
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
   list.AddSwitch("--keep-decomposed", o.keep_decomposed);

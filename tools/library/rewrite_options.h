@@ -113,6 +113,12 @@ struct RewriteOptions {
   // "x:0" -> "batch": a fixed dimension of an input that becomes symbolic. kPermissionDenied, with the node, where an
   // operator does not compute each sample along it by itself.
   std::map<std::string, std::string> free_dims;
+  // Which parts lose the most in the low type, on `calibration`: fills the summary's text and the report's part of that
+  // name. `sensitivity_file` gets it as CSV. With `measure` the parts that are predicted to lose the most, so many of
+  // them, are run alone in the low type, too.
+  bool sensitivity = false;
+  std::string sensitivity_file;  // files only
+  int64_t measure = 0;
   std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
   bool keep_opset = false;
@@ -153,6 +159,7 @@ struct RewriteSummary {
   std::string report;       // JSON, a documented schema
   std::string explanation;  // the same as text
   std::string diff;
+  std::string sensitivity;        // a table, the largest error first
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed
   std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy

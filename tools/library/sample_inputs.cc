@@ -8,6 +8,8 @@
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
+#include "runtime/kernel/doubles.h"
+#include "runtime/values/compare_values.h"
 #include "runtime/values/npy.h"
 #include "tools/library/assemble_inputs.h"
 
@@ -63,6 +65,18 @@ absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& s
   AMP_ASSIGN_OR_RETURN(NamedTensors arrays, ReadSampleArrays(path, session));
   absl::StatusOr<NamedDatums> sample = AssembleInputs(session, std::move(arrays));
   if (!sample.ok()) return InFile(Escaped(path), sample.status());
+  return sample;
+}
+
+NamedDatums InputsFor(const Session& session, NamedDatums sample) {
+  for (const ValueId id : session.inputs()) {
+    const Value& input = session.model().value(id);
+    const auto given = sample.find(input.name);
+    const Tensor* const tensor = given == sample.end() ? nullptr : given->second.tensor();
+    if (tensor == nullptr || tensor->dtype() != DType::kFloat32 || !IsLowFloat(input.dtype)) continue;
+    absl::StatusOr<Tensor> narrowed = Tensor::Create(input.dtype, tensor->dims());
+    if (narrowed.ok() && WriteDoubles(AsDoubles(*tensor), *narrowed).ok()) given->second = *std::move(narrowed);
+  }
   return sample;
 }
 

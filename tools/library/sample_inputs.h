@@ -19,6 +19,9 @@ absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& s
 // Its arrays as they are: see AssembleInputs (tools/library/assemble_inputs.h).
 absl::StatusOr<NamedTensors> ReadSampleArrays(const std::string& path, const Session& session);
 
+// The sample, with float32 tensors in the 16-bit type where the model's input has that.
+NamedDatums InputsFor(const Session& session, NamedDatums sample);
+
 }  // namespace amp
 
 #endif  // AMP_TOOLS_LIBRARY_SAMPLE_INPUTS_H_

@@ -142,8 +142,8 @@ class ModelVerifier {
     AMP_ASSIGN_OR_RETURN(const Sample sample, MakeSample(*before, how));
     const auto rewrite_denying =
         [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
-      AMP_ASSIGN_OR_RETURN(const RewrittenModel denied, task_.deny(nodes));
-      return MakeSession(*denied.model, denied.external);
+      AMP_ASSIGN_OR_RETURN(LoadedFile denied, task_.rewrite({.deny = nodes, .allow = {}}));
+      return MakeSession(std::move(denied));
     };
     const double usual = task_.low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance;
     Verification verification = {.original = *before,

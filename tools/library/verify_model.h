@@ -20,13 +20,12 @@
 
 namespace amp {
 
-// A model after the rewrite, and where the data beside it are.
-struct RewrittenModel {
-  std::unique_ptr<Model> model;  // committed
-  std::shared_ptr<ExternalData> external;
+// Nodes whose type is settled beforehand, beside those that the options name.
+struct SettledNodes {
+  std::vector<std::string> deny, allow;
 };
-// The rewrite with these nodes denied too.
-using DenyingRewrite = std::function<absl::StatusOr<RewrittenModel>(const std::vector<std::string>&)>;
+// The model rewritten with these nodes settled, to be run; the original where nothing is converted then.
+using SettlingRewrite = std::function<absl::StatusOr<LoadedFile>(const SettledNodes&)>;
 
 struct VerifyTask {
   const RewriteOptions& options;
@@ -34,7 +33,7 @@ struct VerifyTask {
   ModelLoader load;
   const Model& rewritten;
   std::shared_ptr<ExternalData> external;
-  DenyingRewrite deny;
+  SettlingRewrite rewrite;
   int64_t weight_bytes = 0;                    // of the original
   std::chrono::duration<double> rewrite_time;  // without runs on data
 };

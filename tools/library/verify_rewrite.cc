@@ -16,10 +16,10 @@
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
-#include "runtime/kernel/doubles.h"
 #include "runtime/plan/program.h"
 #include "runtime/values/compare_values.h"
 #include "tools/library/find_mend.h"
+#include "tools/library/sample_inputs.h"
 
 namespace amp {
 namespace {
@@ -31,19 +31,6 @@ constexpr size_t kMostNamed = 16;
 
 // The original's values are kept, up to so many bytes, until the rewritten model's are there to be compared.
 constexpr size_t kMostKeptBytes = size_t{256} << 20;
-
-// A sample of the original, for a model whose inputs may be 16 bits wide where its own are float32.
-NamedDatums InputsFor(const Session& session, NamedDatums sample) {
-  for (const ValueId id : session.inputs()) {
-    const Value& input = session.model().value(id);
-    const auto given = sample.find(input.name);
-    const Tensor* const tensor = given == sample.end() ? nullptr : given->second.tensor();
-    if (tensor == nullptr || tensor->dtype() != DType::kFloat32 || !IsLowFloat(input.dtype)) continue;
-    absl::StatusOr<Tensor> narrowed = Tensor::Create(input.dtype, tensor->dims());
-    if (narrowed.ok() && WriteDoubles(AsDoubles(*tensor), *narrowed).ok()) given->second = *std::move(narrowed);
-  }
-  return sample;
-}
 
 // Differences below float16's smallest number are none: it cannot tell them from 0. bfloat16 reaches as far down as
 // float32.

@@ -36,6 +36,7 @@ std::string Products(const Arguments& a, const RewriteSummary& summary) {
   if (!a.quiet) text += summary.policy_dtypes;
   text += summary.explanation;
   text += summary.diff;
+  text += summary.sensitivity;
   return text;
 }
 
@@ -63,6 +64,7 @@ std::string SpeedClause(const RewriteOptions& options, const RewriteSummary& sum
 absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,
                      ToolOutput& output) {
   NameInOutOfMemory(a.input);
+  if (a.options.sensitivity && a.output.empty()) a.options.dry_run = true;
   const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
   a.options.before_replacing = [&](const RewriteSummary& summary) -> absl::Status {
     const std::string text = report_on_stdout ? summary.report : Products(a, summary);

@@ -172,6 +172,16 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       "x:0=batch: make a fixed dimension of an input symbolic; refused, with the node, where an operator does\n"
       "not compute each sample along it by itself. Without --verify=FILE, NAME=N: the size of a dimension of the\n"
       "inputs that are made up, by its name, or input and axis: x:1=8 (repeatable)");
+  app.add_flag(
+         "--sensitivity", a.sensitivity,
+         "--sensitivity=FILE.csv: print which parts of the model lose the most in the low type on the samples\n"
+         "of --calibration, with their weights, work and casts; FILE, if there is one, gets the same. Without -o\n"
+         "or --in-place no model is written")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
+      ->group(safety);
+  constexpr int64_t kMostParts = int64_t{1} << 31;
+  AddNumber(app, safety, "--measure", o.measure, kMostParts,
+            "with --sensitivity: run the first N parts with each of them alone in the low type, too");
   AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
               "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
   app.add_option("--opset", a.opset,

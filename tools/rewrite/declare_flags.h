@@ -17,7 +17,7 @@ namespace amp {
 // The command line. Words that are no option of the library are kept as they are.
 struct Arguments {
   std::string input, output, report, explain, follow = "profile", opset = "auto";
-  std::string verify, scale_weights;  // as explain: "true" without a value
+  std::string verify, scale_weights, sensitivity;  // as explain: "true" without a value
   std::optional<std::string> keep_io;
   std::vector<std::string> dims;
   std::string completion;
@@ -26,7 +26,7 @@ struct Arguments {
 };
 
 // Flags whose value is optional, and stands behind "=".
-inline constexpr const char* kFlagsWithEquals[] = {"--verify", "--explain", "--scale-weights"};
+inline constexpr const char* kFlagsWithEquals[] = {"--verify", "--explain", "--scale-weights", "--sensitivity"};
 
 // Adds all flags and the texts of --help. Parsing fills `arguments`, which must outlive `app`.
 void DeclareFlags(CLI::App& app, Arguments& arguments);

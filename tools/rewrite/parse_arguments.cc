@@ -89,6 +89,8 @@ absl::Status Interpret(Arguments& a) {
     o.scale_weights = *scaling;
   }
   AMP_RETURN_IF_ERROR(SetVerify(a.verify, o));
+  o.sensitivity = !a.sensitivity.empty() && a.sensitivity != "false";
+  if (o.sensitivity && a.sensitivity != kWithoutValue) o.sensitivity_file = a.sensitivity;
   std::vector<std::string> sizes;
   for (const std::string& text : a.dims) {
     AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N or INPUT:AXIS=NAME"));

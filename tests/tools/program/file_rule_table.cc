@@ -54,7 +54,8 @@ Program Rewrite() {
                     {"--verify", {"--verify=@other.npz"}, "other.npz"}},
           .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
                      {"--report", {"--report", "%"}, FileKind::kJson},
-                     {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson}},
+                     {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson},
+                     {"--sensitivity", {"--calibration", "@sample.npz", "--sensitivity=%"}, FileKind::kCsv}},
           .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N",
                            "OP[,OP...]", "bash"},
           .positionals = {"MODEL"}};

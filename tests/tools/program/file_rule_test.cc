@@ -67,9 +67,7 @@ struct Scene {
 };
 
 Words WithPath(Words words, const std::string& path) {
-  for (std::string& word : words) {
-    if (word == "%") word = path;
-  }
+  for (std::string& word : words) word = absl::StrReplaceAll(word, {{"%", path}});
   return words;
 }
 

@@ -46,6 +46,7 @@ from ._rewrite import (
     print_lists,
     rewrite,
     rewrite_file,
+    sensitivity,
     training_step,
 )
 from ._session import Comparison, OutputDifference, Session, ValueInfo, compare, verify
@@ -82,6 +83,7 @@ __all__ = [
     "print_lists",
     "rewrite",
     "rewrite_file",
+    "sensitivity",
     "training_step",
     "verify",
 ]

@@ -77,6 +77,7 @@ class RewriteOptions(TypedDict, total=False):
     max_objects: int
     max_rank: int
     max_weight_error: float
+    measure: int
     momentum: float
     nesterov: bool
     no_finite_check: bool
@@ -94,6 +95,7 @@ class RewriteOptions(TypedDict, total=False):
     rho: float
     scale_weights: Union[bool, str]
     seed: int
+    sensitivity: Union[bool, str]
     stop_after: str
     strict: bool
     target: str

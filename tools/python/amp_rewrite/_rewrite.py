@@ -380,6 +380,33 @@ def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptio
         return dict(json.loads(ranges.read_text()))
 
 
+def sensitivity(
+    model: Any, calibration: Any, *, measure: int = 0, progress: Progress = None, **options: Unpack[RewriteOptions]
+) -> dict[str, Any]:
+    """Which parts of a model lose the most in 16 bits: what `amp-rewrite --sensitivity` finds.
+
+    Args:
+        model: As for rewrite.
+        calibration: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
+        measure: How many parts, the worst first, are also run with each of them alone in 16 bits.
+        progress, **options: As for rewrite.
+
+    Returns:
+        "units", the largest error first, each with "unit", its heavy node, "nodes", "predicted_error", the relative L2
+        error of the worst output where it alone is low, "measured_error" or None, "share" of the squared error, from
+        0 to 1, "weight_bytes", "macs", "casts"; and "measured_error" with all of them low, "samples".
+
+    Example:
+        >>> import amp_rewrite as amp, numpy as np
+        >>> model = amp.new_model("mlp", [8, 16, 4])
+        >>> found = amp.sensitivity(model, {"x": np.ones((2, 8), "float32")})
+        >>> len(found["units"])
+        2
+    """
+    words: Any = {"verify": "off", **options, "calibration": calibration, "sensitivity": True, "measure": measure}
+    return dict(_rewrite(model, progress, words, "sensitivity").report["sensitivity"])
+
+
 def print_lists(**options: Unpack[RewriteOptions]) -> str:
     """The operator lists in force for these options, as a list file, ready to be edited and given as lists=."""
     return _library.context().text("amp_print_lists", _options.to_json("rewrite", options, "print_lists"))

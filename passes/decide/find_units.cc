@@ -1,0 +1,92 @@
+#include "passes/decide/find_units.h"
+
+#include <algorithm>
+
+#include "ir/operators/operator_facts.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kNoUnit = static_cast<size_t>(-1);
+
+class Finder {
+ public:
+  Finder(const Model& model, const Decision& decision)
+      : model_(model), decision_(decision), unit_of_(model.num_nodes(), kNoUnit), place_(model.num_nodes(), 0) {
+    size_t place = 0;
+    for (const NodeId id : decision.graph.order()) {
+      place_[id] = place++;
+      if (IsLow(id)) low_.push_back(id);
+    }
+  }
+
+  std::vector<Unit> Find() {
+    for (const NodeId id : low_) {
+      if (IsHeavy(model_.node(id))) unit_of_[id] = id.index();
+    }
+    for (const NodeId id : low_) JoinProducer(id);
+    for (auto it = low_.rbegin(); it != low_.rend(); ++it) JoinReader(*it);
+    for (const NodeId id : low_) {
+      JoinProducer(id);
+      if (unit_of_[id] == kNoUnit) unit_of_[id] = id.index();
+    }
+    return Units();
+  }
+
+ private:
+  bool IsLow(NodeId id) const {
+    const IdRange<VertexId> vertices = decision_.graph.OfNode(id);
+    return std::any_of(vertices.begin(), vertices.end(), [&](VertexId v) { return decision_.paint[v].low; });
+  }
+
+  void JoinProducer(NodeId id) {
+    if (unit_of_[id] != kNoUnit) return;
+    NodeId last = kNone;
+    for (const ValueId input : model_.node(id).PresentInputs()) {
+      const NodeId producer = model_.value(input).producer;
+      if (producer == kNone || unit_of_[producer] == kNoUnit) continue;
+      if (last == kNone || place_[producer] > place_[last]) last = producer;
+    }
+    if (last != kNone) unit_of_[id] = unit_of_[last];
+  }
+
+  void JoinReader(NodeId id) {
+    if (unit_of_[id] != kNoUnit) return;
+    NodeId first = kNone;
+    for (const ValueId output : model_.node(id).PresentOutputs()) {
+      for (const Use& use : model_.value(output).uses) {
+        if (use.IsGraphOutput() || unit_of_[use.node] == kNoUnit) continue;
+        if (first == kNone || place_[use.node] < place_[first]) first = use.node;
+      }
+    }
+    if (first != kNone) unit_of_[id] = unit_of_[first];
+  }
+
+  std::vector<Unit> Units() const {
+    std::vector<Unit> units;
+    IdVector<NodeId, size_t> position(model_.num_nodes(), kNoUnit);
+    for (const NodeId id : low_) {
+      const NodeId head(unit_of_[id]);
+      if (position[head] == kNoUnit) {
+        position[head] = units.size();
+        units.push_back({head, {}});
+      }
+      units[position[head]].nodes.push_back(id);
+    }
+    std::sort(units.begin(), units.end(),
+              [&](const Unit& a, const Unit& b) { return place_[a.head] < place_[b.head]; });
+    return units;
+  }
+
+  const Model& model_;
+  const Decision& decision_;
+  std::vector<NodeId> low_;           // in the order of the model
+  IdVector<NodeId, size_t> unit_of_;  // the index of the unit's head
+  IdVector<NodeId, size_t> place_;
+};
+
+}  // namespace
+
+std::vector<Unit> FindUnits(const Model& model, const Decision& decision) { return Finder(model, decision).Find(); }
+
+}  // namespace amp

@@ -1,0 +1,91 @@
+#include "passes/report/sensitivity_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "ir/base/status.h"
+#include "passes/report/json_text.h"
+#include "passes/report/report.h"
+
+namespace amp {
+namespace {
+
+// A cell of CSV, as RFC 4180 has it.
+std::string CsvText(const std::string& text) {
+  const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos;
+  return is_plain ? text : absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+// "1.2 G"
+std::string CountText(double count) {
+  if (count >= 1e9) return absl::StrFormat("%.1f G", count / 1e9);
+  if (count >= 1e6) return absl::StrFormat("%.1f M", count / 1e6);
+  return absl::StrFormat("%.0f", count);
+}
+
+}  // namespace
+
+std::string SensitivityText(const SensitivityReport& report) {
+  std::string text = absl::StrFormat(
+      "%d unit%s of nodes that become low; all of them low: relative error %.3g on %d sample%s\n", report.units.size(),
+      report.units.size() == 1 ? "" : "s", report.measured, report.samples, report.samples == 1 ? "" : "s");
+  if (report.units.empty()) return text;
+  const bool has_measured = std::any_of(report.units.begin(), report.units.end(),
+                                        [](const UnitSensitivity& unit) { return unit.measured.has_value(); });
+  absl::StrAppend(&text, "error alone   ", has_measured ? "measured    " : "",
+                  "share   nodes  casts  weights     MACs      unit\n");
+  for (const UnitSensitivity& unit : report.units) {
+    absl::StrAppendFormat(&text, "%-12.3g  ", unit.predicted);
+    if (has_measured) {
+      text += unit.measured.has_value() ? absl::StrFormat("%-10.3g  ", *unit.measured) : std::string(12, ' ');
+    }
+    absl::StrAppendFormat(&text, "%5.1f%%  %5d  %5d  %-10s  %-8s  %s%s\n", 100 * unit.share, unit.nodes.size(),
+                          unit.casts, ByteText(unit.weight_bytes), CountText(unit.macs), Escaped(unit.name),
+                          unit.overflows ? " (overflows)" : "");
+  }
+  return text;
+}
+
+std::string SensitivityCsv(const SensitivityReport& report) {
+  std::string text = "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows\n";
+  for (const UnitSensitivity& unit : report.units) {
+    const std::string measured = unit.measured.has_value() ? absl::StrFormat("%.17g", *unit.measured) : "";
+    absl::StrAppendFormat(&text, "%s,%d,%.17g,%s,%.17g,%d,%.17g,%d,%d\n", CsvText(unit.name), unit.nodes.size(),
+                          unit.predicted, measured, unit.share, unit.weight_bytes, unit.macs, unit.casts,
+                          unit.overflows ? 1 : 0);
+  }
+  return text;
+}
+
+void AddSensitivity(JsonText& json, const SensitivityReport& report) {
+  json.Key("sensitivity");
+  json.Open('{');
+  json.Value("samples", report.samples);
+  json.Value("measured_error", report.measured);
+  json.Value("unscaled_prediction", report.predicted);
+  json.Key("units");
+  json.Open('[');
+  for (const UnitSensitivity& unit : report.units) {
+    json.Open('{');
+    json.Value("unit", unit.name);
+    json.ListOf("nodes", unit.nodes);
+    json.Value("predicted_error", unit.predicted);
+    if (unit.measured.has_value()) {
+      json.Value("measured_error", *unit.measured);
+    } else {
+      json.Value("measured_error", nullptr);
+    }
+    json.Value("share", unit.share);
+    json.Value("weight_bytes", unit.weight_bytes);
+    json.Value("macs", unit.macs);
+    json.Value("casts", unit.casts);
+    json.Value("overflows", unit.overflows);
+    json.Close('}');
+  }
+  json.Close(']');
+  json.Close('}');
+}
+
+}  // namespace amp

@@ -1,0 +1,115 @@
+// --sensitivity, through the tool: which part loses the most, and what is written.
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "runtime/values/npy.h"
+#include "tests/catch2.h"
+#include "tests/runtime/loops/run_both.h"
+#include "tests/tool_run.h"
+
+namespace amp {
+namespace {
+
+using nlohmann::json;
+
+struct SensitivityFolder : ToolFolder {
+  explicit SensitivityFolder(absl::string_view model) : ToolFolder(model) {
+    const Tensor x = RandomTensor(DType::kFloat32, {8, 32}, Values::kPlain, 1);
+    const absl::StatusOr<std::string> bytes = NpzBytes({{"x", x}});
+    REQUIRE(bytes.ok());
+    sample = folder.Write("sample.npz", *bytes);
+  }
+  json Report(std::vector<std::string> flags) const {
+    flags.insert(flags.end(), {"--calibration", sample, "--report", folder.File("r.json")});
+    const ToolOutput output = RunTool(flags);
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    return json::parse(folder.Read("r.json"))["sensitivity"];
+  }
+
+  std::string sample;
+};
+
+// Two products of one input, the result of one a hundred times that of the other.
+const std::string& LoudAndQuiet() {
+  static const std::string text = [] {
+    std::string weight;
+    for (int i = 0; i < 32 * 32; ++i) absl::StrAppend(&weight, i == 0 ? "" : ", ", 0.01 * ((i * 7) % 23 - 11));
+    return absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[8,32] x) => (float[8,32] y) <float[32,32] w = {)",
+                        weight, R"(}, float k = {100}> {
+    [quiet] a = MatMul (x, w)
+    [loud] b = MatMul (x, w)
+    [much] c = Mul (b, k)
+    [sum] y = Add (a, c)
+  })");
+  }();
+  return text;
+}
+
+TEST_CASE("the part that loses the most comes first, with what it costs") {
+  const SensitivityFolder run(LoudAndQuiet());
+  const json found = run.Report({"--sensitivity", "--measure", "2"});
+  INFO(found.dump(1));
+  CHECK(found["samples"] == 1);
+  REQUIRE(found["units"].size() == 2);
+  const json& first = found["units"][0];
+  CHECK(first["unit"] == "loud");
+  CHECK(first["share"] > 0.9);
+  CHECK(first["weight_bytes"] == (32 * 32 + 1) * 4);
+  CHECK(first["macs"] == 8 * 32 * 32);
+  CHECK(first["measured_error"].get<double>() == Approx(found["measured_error"].get<double>()).epsilon(0.2));
+  CHECK(first["predicted_error"].get<double>() == Approx(first["measured_error"].get<double>()).epsilon(0.5));
+  CHECK(found["units"][1]["measured_error"] < first["measured_error"]);
+}
+
+TEST_CASE("the table is printed, and no model is written but where one is asked for") {
+  const SensitivityFolder run(LoudAndQuiet());
+  const std::string model = run.in, out = run.folder.File("none.onnx");
+  const ToolOutput output = RunAmpRewrite({model, "--sensitivity", "--calibration", run.sample});
+  INFO(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "2 units of nodes that become low; all of them low: relative error "));
+  CHECK(absl::StrContains(output.out, "dry run, wrote nothing"));
+  CHECK_FALSE(std::filesystem::exists(out));
+  CHECK(RunAmpRewrite({model, "--sensitivity", "--calibration", run.sample, "-o", out}).exit_code == 0);
+  CHECK(std::filesystem::exists(out));
+}
+
+TEST_CASE("a file gets the same as CSV") {
+  const SensitivityFolder run(LoudAndQuiet());
+  const json found = run.Report({absl::StrCat("--sensitivity=", run.folder.File("s.csv"))});
+  const std::vector<std::string> lines = absl::StrSplit(run.folder.Read("s.csv"), '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0] == "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows");
+  const std::vector<std::string> cells = absl::StrSplit(lines[1], ',');
+  CHECK(cells[0] == found["units"][0]["unit"].get<std::string>());
+  CHECK(std::stod(cells[2]) == found["units"][0]["predicted_error"].get<double>());
+  CHECK(cells[3].empty());
+}
+
+TEST_CASE("a model of which nothing becomes low has no parts") {
+  const SensitivityFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] y) { y = Softmax (x) })");
+  const json found = run.Report({"--sensitivity"});
+  CHECK(found["units"].empty());
+  CHECK(found["measured_error"] == 0);
+}
+
+TEST_CASE("what does not go with it is said") {
+  const SensitivityFolder run(LoudAndQuiet());
+  const auto error_of = [&](const std::vector<std::string>& flags) { return ErrorLine(run.RunTool(flags), 2); };
+  CHECK(absl::StrContains(error_of({"--sensitivity"}), "--sensitivity: expected samples, --calibration FILE.npz"));
+  CHECK(absl::StrContains(error_of({"--measure", "3"}), "--measure is about --sensitivity"));
+  CHECK(absl::StrContains(error_of({"--sensitivity", "--calibration", run.sample, "--policy", "float32"}),
+                          "--policy float32"));
+  CHECK(absl::StrContains(error_of({"--sensitivity", "--calibration", run.sample, "--stop-after", "paint"}),
+                          "--sensitivity and --stop-after exclude each other"));
+  CHECK_FALSE(error_of({"--sensitivity", "--calibration", run.sample, "--measure", "-1"}).empty());
+}
+
+}  // namespace
+}  // namespace amp

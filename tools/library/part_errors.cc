@@ -1,0 +1,227 @@
+#include "tools/library/part_errors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ir/base/status.h"
+#include "ir/file/copy_model.h"
+#include "ir/graph/node_paths.h"
+#include "passes/decide/find_units.h"
+#include "runtime/lock_step.h"
+#include "runtime/plan/program.h"
+#include "runtime/rounding_sites.h"
+#include "tools/library/verify_cost.h"
+
+namespace amp {
+namespace {
+
+// Norms alone are kept of a run in lock step, and they hardly differ from sample to sample.
+constexpr size_t kMostInStep = 2;
+constexpr double kBytesLow = 2, kBytesHigh = 4;
+
+}  // namespace
+
+class PartErrorFinder {
+ public:
+  PartErrorFinder(const RewriteOptions& options, DType low, const DecidedModel& decided, const SampleRuns& samples)
+      : options_(options),
+        low_type_(low),
+        decided_(decided.decision),
+        model_(*decided.model),
+        samples_(samples),
+        paths_(FindNodePaths(model_)),
+        units_(FindUnits(model_, decided_)) {}
+
+  absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external) {
+    AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), std::move(external)));
+    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(copy)));
+    const Model& run = session->model();
+    FindSamePlaces(run);
+    LockStep in_step(*session, low_type_, low_ports_);
+    const size_t num_runs = std::min(kMostInStep, samples_.size());
+    const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
+      if (node.Has(Role::kHeavy)) flops_[&node] += FlopsOfNode(node, inputs) / static_cast<double>(num_runs);
+      return options_.may_go_on ? options_.may_go_on() : absl::OkStatus();
+    };
+    for (size_t i = 0; i < num_runs; ++i) {
+      if (options_.on_progress) {
+        AMP_RETURN_IF_ERROR(
+            options_.on_progress({"lock step", static_cast<int64_t>(i), static_cast<int64_t>(num_runs)}));
+      }
+      AMP_RETURN_IF_ERROR(in_step.Run(samples_.sample(i), &gate));
+    }
+    Describe(run, in_step.sums());
+    for (size_t output = 0; output < run.graph(kMainGraph).outputs.size(); ++output) {
+      AddSites(run, FindRoundingSites(run, in_step.sums(), output));
+    }
+    AddTraffic(*session, in_step.sums());
+    return std::move(found_);
+  }
+
+ private:
+  size_t NoPart() const { return units_.size(); }
+  bool IsLow(VertexId v) const { return v != kNone && decided_.paint[v].low; }
+
+  // The session numbers nodes anew, and inlines calls that are kept: a path says which node is which.
+  void FindSamePlaces(const Model& run) {
+    absl::flat_hash_map<std::string, NodeId> by_path;
+    for (const NodeId id : decided_.graph.order()) by_path[paths_.nodes[id]] = id;
+    IdVector<NodeId, size_t> part_here(model_.num_nodes(), NoPart());
+    for (size_t i = 0; i < units_.size(); ++i) {
+      for (const NodeId id : units_[i].nodes) part_here[id] = i;
+    }
+    low_ports_.resize(run.num_nodes());
+    part_of_.resize(run.num_nodes(), NoPart());
+    const NodePaths run_paths = FindNodePaths(run);
+    for (const NodeId id : run.AllNodes()) {
+      const auto it = by_path.find(run_paths.nodes[id]);
+      if (it == by_path.end()) continue;
+      const NodeId here = it->second;
+      part_of_[id] = part_here[here];
+      const Node& node = model_.node(here);
+      LowPorts& ports = low_ports_[id];
+      for (size_t port = 0; port < node.inputs.size(); ++port) {
+        ports.inputs.push_back(IsLow(decided_.graph.OfInput(here, port)));
+      }
+      for (size_t port = 0; port < node.outputs.size(); ++port) {
+        ports.outputs.push_back(IsLow(decided_.graph.OfOutput(here, port)));
+      }
+    }
+  }
+
+  void Describe(const Model& run, const ErrorSums& sums) {
+    for (const Unit& unit : units_) {
+      Part& part = found_.parts_.emplace_back();
+      part.name = paths_.nodes[unit.head];
+      for (const NodeId id : unit.nodes) part.nodes.push_back(paths_.nodes[id]);
+    }
+    for (const NodeId id : run.AllNodes()) {
+      if (part_of_[id] == NoPart()) continue;
+      Part& part = found_.parts_[part_of_[id]];
+      part.overflows = part.overflows || sums.nodes[id].overflows;
+      const auto flops = flops_.find(&run.node(id));
+      if (flops != flops_.end()) part.macs += flops->second / 2;
+    }
+  }
+
+  size_t PartOfOutput(const Model& run, ValueId value) const {
+    const NodeId producer = run.value(value).producer;
+    const bool is_low = producer != kNone && low_ports_[producer].HasOutput(run.value(value).producer_port);
+    return is_low ? part_of_[producer] : NoPart();
+  }
+  size_t PartOfInput(NodeId reader, size_t port) const {
+    return reader != kNone && low_ports_[reader].HasInput(port) ? part_of_[reader] : NoPart();
+  }
+
+  void AddSites(const Model& run, const RoundingSites& sites) {
+    std::vector<PartErrors::Site>& added = found_.sites_.emplace_back();
+    for (const RoundingSite& site : sites.values) {
+      const size_t producer = PartOfOutput(run, site.value), reader = PartOfInput(site.reader, site.port);
+      if (producer == NoPart() && reader == NoPart()) continue;
+      added.push_back({producer, reader, site.if_producer, site.if_reader});
+    }
+    for (const WeightSite& site : sites.weights) {
+      if (part_of_[site.node] != NoPart()) added.push_back({NoPart(), part_of_[site.node], 0, site.squared_error});
+    }
+  }
+
+  void AddTraffic(const Session& session, const ErrorSums& sums) {
+    const Model& run = session.model();
+    for (const ValueId id : run.AllValues()) {
+      const Value& value = run.value(id);
+      if (value.dtype != DType::kFloat32) continue;
+      PartErrors::Traffic traffic;
+      traffic.is_weight = !session.program().constants[id].IsEmpty();
+      traffic.producer = PartOfOutput(run, id);
+      absl::flat_hash_set<size_t> low_readers;
+      for (const Use& use : value.uses) {
+        const size_t reader = use.IsGraphOutput() ? NoPart() : PartOfInput(use.node, use.port);
+        traffic.readers.push_back(reader);
+        if (reader != NoPart()) low_readers.insert(reader);
+      }
+      if (traffic.producer == NoPart() && low_readers.empty()) continue;
+      const Tensor* const constant = session.program().constants[id].tensor();
+      traffic.elements = static_cast<double>(constant == nullptr ? sums.values[id].elements : constant->num_elements());
+      if (traffic.is_weight) {
+        for (const size_t reader : low_readers) {
+          found_.parts_[reader].weight_bytes += static_cast<int64_t>(traffic.elements * kBytesHigh);
+        }
+      } else {
+        CountCasts(traffic, low_readers);
+      }
+      found_.traffic_.push_back(std::move(traffic));
+    }
+  }
+
+  // Where all parts are low.
+  void CountCasts(const PartErrors::Traffic& traffic, const absl::flat_hash_set<size_t>& low_readers) {
+    if (traffic.producer == NoPart()) {
+      for (const size_t reader : low_readers) ++found_.parts_[reader].casts;
+    } else if (std::find(traffic.readers.begin(), traffic.readers.end(), NoPart()) != traffic.readers.end()) {
+      ++found_.parts_[traffic.producer].casts;
+    }
+  }
+
+  const RewriteOptions& options_;
+  const DType low_type_;
+  const Decision& decided_;
+  const Model& model_;
+  const SampleRuns& samples_;
+  const NodePaths paths_;
+  const std::vector<Unit> units_;
+  IdVector<NodeId, LowPorts> low_ports_;  // of the session's nodes
+  IdVector<NodeId, size_t> part_of_;      // of the session's nodes
+  absl::flat_hash_map<const Node*, double> flops_;
+  PartErrors found_;
+};
+
+absl::StatusOr<PartErrors> PartErrors::Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
+                                            std::shared_ptr<ExternalData> external, const SampleRuns& samples) {
+  return PartErrorFinder(options, low, decided, samples).Find(std::move(external));
+}
+
+LowParts PartErrors::Alone(size_t part) const {
+  LowParts low(parts_.size(), false);
+  low[part] = true;
+  return low;
+}
+
+double PartErrors::SquaredError(const LowParts& low) const {
+  const auto is_low = [&](size_t part) { return part < low.size() && low[part]; };
+  double worst = 0;
+  for (const std::vector<Site>& sites : sites_) {
+    double sum = 0;
+    for (const Site& site : sites) {
+      if (is_low(site.producer)) {
+        sum += site.if_producer;
+      } else if (is_low(site.reader)) {
+        sum += site.if_reader;
+      }
+    }
+    worst = std::max(worst, sum);
+  }
+  return worst;
+}
+
+double PartErrors::SavedBytes(const LowParts& low) const {
+  const auto is_low = [&](size_t part) { return part < low.size() && low[part]; };
+  double saved = 0;
+  for (const Traffic& traffic : traffic_) {
+    const auto num_low = std::count_if(traffic.readers.begin(), traffic.readers.end(), is_low);
+    const bool has_high = num_low < std::ssize(traffic.readers);
+    if (traffic.is_weight) {
+      // Held in both types where both are read.
+      if (num_low > 0) saved += traffic.elements * (has_high ? -kBytesLow : kBytesHigh - kBytesLow);
+      continue;
+    }
+    const bool is_given_low = is_low(traffic.producer);
+    const auto num_in_low = static_cast<double>(num_low + (is_given_low ? 1 : 0));
+    saved += traffic.elements * num_in_low * (kBytesHigh - kBytesLow);
+    if (is_given_low ? has_high : num_low > 0) saved -= traffic.elements * (kBytesHigh + kBytesLow);
+  }
+  return saved;
+}
+
+}  // namespace amp

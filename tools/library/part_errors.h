@@ -1,0 +1,68 @@
+// The parts of a model that may become low (passes/decide/find_units.h), and what is predicted of every choice among
+// them from one run in lock step (runtime/lock_step.h): the error of the outputs, and the bytes that are saved.
+#ifndef AMP_TOOLS_LIBRARY_PART_ERRORS_H_
+#define AMP_TOOLS_LIBRARY_PART_ERRORS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "passes/sequence/rewrite_model.h"
+#include "tools/library/sample_runs.h"
+
+namespace amp {
+
+struct Part {
+  std::string name;                // the path of its heavy node
+  std::vector<std::string> nodes;  // the paths of all of its nodes
+  int64_t weight_bytes = 0;        // in float32, of the constants that it reads low
+  double macs = 0;                 // multiplications with additions of its heavy nodes in a run
+  int64_t casts = 0;               // beside it, where all parts are low
+  bool overflows = false;          // finite values are not finite in the low type, on exact inputs alone
+};
+
+// Which parts are low, by their index.
+using LowParts = std::vector<bool>;
+
+class PartErrors {
+ public:
+  // Runs the model that is decided about in step on the first samples, two at most. Errors: those of running it; those
+  // of options.on_progress and may_go_on.
+  static absl::StatusOr<PartErrors> Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
+                                         std::shared_ptr<ExternalData> external, const SampleRuns& samples);
+
+  const std::vector<Part>& parts() const { return parts_; }
+  LowParts All() const { return LowParts(parts_.size(), true); }
+  LowParts Alone(size_t part) const;
+
+  // The squared relative error of the output that has the largest.
+  double SquaredError(const LowParts& low) const;
+  // The bytes that a run moves less than in float32, casts included: values, and each weight once.
+  double SavedBytes(const LowParts& low) const;
+
+ private:
+  friend class PartErrorFinder;
+  // A rounding on the way from one part to another, each `num_parts` where that is no part. Of weights: if_producer is
+  // 0, and the part is the reader.
+  struct Site {
+    size_t producer = 0, reader = 0;
+    double if_producer = 0, if_reader = 0;
+  };
+  // A value with its elements, and who gives and reads it: a cast serves all readers.
+  struct Traffic {
+    size_t producer = 0;
+    std::vector<size_t> readers;
+    double elements = 0;
+    bool is_weight = false;
+  };
+
+  std::vector<Part> parts_;
+  std::vector<std::vector<Site>> sites_;  // by output
+  std::vector<Traffic> traffic_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_LIBRARY_PART_ERRORS_H_

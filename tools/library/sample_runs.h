@@ -1,0 +1,46 @@
+// Runs of a model and its rewritten forms on the samples of --calibration, every rounding applied.
+#ifndef AMP_TOOLS_LIBRARY_SAMPLE_RUNS_H_
+#define AMP_TOOLS_LIBRARY_SAMPLE_RUNS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/session.h"
+#include "tools/library/rewrite_options.h"
+#include "tools/library/run_on_data.h"
+
+namespace amp {
+
+class SampleRuns {
+ public:
+  // Reads the samples of options.calibration, and runs the model on them. Errors: those of reading samples and of
+  // running the model; those of options.may_go_on. `options` must outlive this.
+  static absl::StatusOr<std::unique_ptr<SampleRuns>> Make(const RewriteOptions& options, const ModelLoader& load);
+
+  size_t size() const { return samples_.size(); }
+  const NamedDatums& sample(size_t i) const { return samples_[i]; }
+
+  // A session that rounds every value where it is produced.
+  absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const;
+
+  // Returns the largest relative L2 error of an output on the samples from `begin` up to `end`; infinity where numbers
+  // are no longer finite. Errors: those of running it; kDataLoss, outputs of other shapes.
+  absl::StatusOr<double> ErrorOf(const Session& session, size_t begin, size_t end) const;
+  absl::StatusOr<double> ErrorOf(LoadedFile file, size_t begin, size_t end) const;
+
+ private:
+  explicit SampleRuns(const RewriteOptions& options) : options_(options) {}
+  RunOptions HowToRun() const { return {.may_go_on = options_.may_go_on ? &gate_ : nullptr}; }
+
+  const RewriteOptions& options_;
+  const NodeGate gate_ = [this](const Node&, absl::Span<const Datum* const>) { return options_.may_go_on(); };
+  std::vector<NamedDatums> samples_;
+  std::vector<std::vector<Datum>> expected_;  // by sample and output
+};
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_LIBRARY_SAMPLE_RUNS_H_

@@ -1,0 +1,82 @@
+#include "tools/library/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "ir/file/copy_model.h"
+#include "tools/library/part_errors.h"
+#include "tools/library/sample_runs.h"
+
+namespace amp {
+namespace {
+
+UnitSensitivity SensitivityOf(const Part& part) {
+  UnitSensitivity unit;
+  unit.name = part.name;
+  unit.nodes = part.nodes;
+  unit.weight_bytes = part.weight_bytes;
+  unit.macs = part.macs;
+  unit.casts = part.casts;
+  return unit;
+}
+
+// Fills the errors in, and sorts. An overflow does no harm where the outputs stay finite: that of a masked score.
+void AddErrors(const PartErrors& errors, SensitivityReport& report) {
+  report.predicted = std::sqrt(errors.SquaredError(errors.All()));
+  const bool is_finite = std::isfinite(report.measured);
+  const bool can_scale = report.predicted > 0 && is_finite && report.measured > 0;
+  const double scale = can_scale ? report.measured / report.predicted : 1;
+  double sum = 0;
+  for (size_t i = 0; i < errors.parts().size(); ++i) {
+    UnitSensitivity& unit = report.units.emplace_back(SensitivityOf(errors.parts()[i]));
+    const double squared = errors.SquaredError(errors.Alone(i));
+    unit.predicted = scale * std::sqrt(squared);
+    unit.share = squared;
+    unit.overflows = errors.parts()[i].overflows && !is_finite;
+    sum += squared;
+  }
+  for (UnitSensitivity& unit : report.units) unit.share = sum > 0 ? unit.share / sum : 0;
+  std::stable_sort(report.units.begin(), report.units.end(), [](const UnitSensitivity& a, const UnitSensitivity& b) {
+    return std::pair(a.overflows, a.predicted) > std::pair(b.overflows, b.predicted);
+  });
+}
+
+// The first units once more, each of them low alone.
+absl::Status MeasureUnits(const SensitivityTask& task, const SampleRuns& samples, SensitivityReport& report) {
+  const size_t count = std::min(report.units.size(), static_cast<size_t>(task.options.measure));
+  for (size_t i = 0; i < count; ++i) {
+    if (task.options.on_progress) {
+      AMP_RETURN_IF_ERROR(task.options.on_progress({"measure", static_cast<int64_t>(i), static_cast<int64_t>(count)}));
+    }
+    SettledNodes settled = {.deny = {}, .allow = report.units[i].nodes};
+    for (size_t other = 0; other < report.units.size(); ++other) {
+      const std::vector<std::string>& nodes = report.units[other].nodes;
+      if (other != i) settled.deny.insert(settled.deny.end(), nodes.begin(), nodes.end());
+    }
+    AMP_ASSIGN_OR_RETURN(LoadedFile alone, task.rewrite(settled));
+    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone), 0, samples.size()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<SampleRuns> samples, SampleRuns::Make(task.options, task.load));
+  SensitivityReport report;
+  report.samples = static_cast<int64_t>(samples->size());
+  AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
+  AMP_ASSIGN_OR_RETURN(report.measured, samples->ErrorOf(std::move(copy), 0, samples->size()));
+  AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
+  AMP_ASSIGN_OR_RETURN(const PartErrors errors,
+                       PartErrors::Find(task.options, task.low, decided, task.external, *samples));
+  AddErrors(errors, report);
+  AMP_RETURN_IF_ERROR(MeasureUnits(task, *samples, report));
+  return report;
+}
+
+}  // namespace amp
