@@ -136,6 +136,9 @@ bool IsCheckpoint(absl::string_view archive) {
   return archive.size() > kNameAt && absl::StartsWith(archive.substr(kNameAt), "amp.checkpoint.npy");
 }
 
+// A list file that a program wrote (passes/report/search_report.h).
+bool IsList(absl::string_view text) { return absl::StartsWith(text, "# Operator list"); }
+
 }  // namespace
 
 absl::string_view KindText(FileKind kind) {
@@ -154,6 +157,8 @@ absl::string_view KindText(FileKind kind) {
       return "JSON";
     case FileKind::kCsv:
       return "CSV";
+    case FileKind::kList:
+      return "an operator list";
     case FileKind::kOther:
       return "of another kind";
   }
@@ -169,6 +174,7 @@ absl::StatusOr<FileKind> FindKind(FileSystem& fs, int file, int64_t size_bytes) 
   }
   if (absl::StartsWith(first, "\x93NUMPY")) return FileKind::kArray;
   if (IsJson(first)) return FileKind::kJson;
+  if (IsList(first)) return FileKind::kList;
   AMP_ASSIGN_OR_RETURN(const bool is_model, ModelFields(fs, file, size_bytes).AreThere());
   if (is_model) return FileKind::kModel;
   return IsCsv(first) ? FileKind::kCsv : FileKind::kOther;

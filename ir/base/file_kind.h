@@ -20,7 +20,7 @@
 
 namespace amp {
 
-enum class FileKind { kEmpty, kModel, kArchive, kCheckpoint, kArray, kJson, kCsv, kOther };
+enum class FileKind { kEmpty, kModel, kArchive, kCheckpoint, kArray, kJson, kCsv, kList, kOther };
 
 // "an ONNX model"
 absl::string_view KindText(FileKind kind);

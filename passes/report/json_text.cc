@@ -1,5 +1,7 @@
 #include "passes/report/json_text.h"
 
+#include <cmath>
+
 namespace amp {
 
 void JsonText::NewLine() {
@@ -39,6 +41,11 @@ void JsonText::Key(absl::string_view key) {
 
 std::string JsonText::Scalar(const nlohmann::ordered_json& scalar) {
   return scalar.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void AddNumber(JsonText& json, absl::string_view key, double value) {
+  if (std::isfinite(value)) return json.Value(key, value);
+  json.Value(key, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
 }  // namespace amp

@@ -59,6 +59,9 @@ class JsonText {
   bool is_behind_key_ = false;
 };
 
+// Adds a number that may be infinite or NaN: such numbers become text.
+void AddNumber(JsonText& json, absl::string_view key, double value);
+
 }  // namespace amp
 
 #endif  // AMP_PASSES_REPORT_JSON_TEXT_H_

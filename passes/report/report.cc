@@ -14,12 +14,6 @@ namespace {
 
 std::string TypeName(DType type) { return std::string(DTypeName(type)); }
 
-// A number that JSON can hold: infinities and NaN become text.
-void AddNumber(JsonText& json, absl::string_view key, double value) {
-  if (std::isfinite(value)) return json.Value(key, value);
-  json.Value(key, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
-}
-
 std::map<std::string, int> CountByReason(const Report& report) {
   std::map<std::string, int> counts;
   for (const NodeReport& node : report.nodes) ++counts[node.reason_kind];
@@ -322,6 +316,7 @@ std::string ReportJson(const Report& report) {
   json.ListOf("advice", report.AllAdvice());
   AddTextOrNull(json, "verification", report.verification);
   if (report.sensitivity.has_value()) AddSensitivity(json, *report.sensitivity);
+  if (report.search.has_value()) AddSearch(json, *report.search);
   json.ListOf("warnings", report.warnings);
   json.Close('}');
   return json.Take() + "\n";

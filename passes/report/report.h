@@ -10,6 +10,7 @@
 #include "passes/cast/narrow_weights.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
+#include "passes/report/search_report.h"
 #include "passes/report/sensitivity_report.h"
 
 namespace amp {
@@ -68,6 +69,7 @@ struct Report {
   int opset_before = 0, opset_after = 0;
   int ir_version_before = 0, ir_version_after = 0;
   std::optional<SensitivityReport> sensitivity;  // where it was asked for
+  std::optional<SearchReport> search;            // where it was asked for
   std::vector<NodeReport> nodes;
   std::vector<ReplacedReport> replaced;
   std::vector<CastReport> casts;

@@ -63,7 +63,7 @@ void AddSensitivity(JsonText& json, const SensitivityReport& report) {
   json.Key("sensitivity");
   json.Open('{');
   json.Value("samples", report.samples);
-  json.Value("measured_error", report.measured);
+  AddNumber(json, "measured_error", report.measured);
   json.Value("unscaled_prediction", report.predicted);
   json.Key("units");
   json.Open('[');
@@ -71,9 +71,9 @@ void AddSensitivity(JsonText& json, const SensitivityReport& report) {
     json.Open('{');
     json.Value("unit", unit.name);
     json.ListOf("nodes", unit.nodes);
-    json.Value("predicted_error", unit.predicted);
+    AddNumber(json, "predicted_error", unit.predicted);
     if (unit.measured.has_value()) {
-      json.Value("measured_error", *unit.measured);
+      AddNumber(json, "measured_error", *unit.measured);
     } else {
       json.Value("measured_error", nullptr);
     }

@@ -29,6 +29,7 @@
 #include "tools/library/precision_policy.h"
 #include "tools/library/ranges_file.h"
 #include "tools/library/run_on_data.h"
+#include "tools/library/search.h"
 #include "tools/library/sensitivity.h"
 #include "tools/library/set_up.h"
 #include "tools/library/train_options.h"
@@ -73,6 +74,7 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
   if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
+  if (outcome.report.search.has_value()) summary.search = SearchLine(*outcome.report.search);
   if (outcome.report.sensitivity.has_value()) summary.sensitivity = SensitivityText(*outcome.report.sensitivity);
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
@@ -160,25 +162,43 @@ absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Second
   return absl::OkStatus();
 }
 
+// REQUIRES: something was converted. `setup`, `load` and `rewritten` must outlive the task.
+SensitivityTask SensitivityTaskOf(const Setup& setup, const ModelLoader& load, const Rewritten& rewritten) {
+  return {.options = setup.choices.options,
+          .low = setup.choices.low,
+          .load = load,
+          .decide = [&]() -> absl::StatusOr<DecidedModel> {
+            AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+            return DecideModel(file, setup.signatures, setup.lists, setup.settings);
+          },
+          .rewritten = *rewritten.outcome.model,
+          .external = rewritten.file.external,
+          .rewrite = SettlingRewriteOf(setup, load)};
+}
+
 // Fills the report's part of that name.
 absl::Status AddSensitivity(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
   const RewriteOptions& options = setup.choices.options;
   if (!options.sensitivity) return absl::OkStatus();
+  std::optional<SensitivityReport>& report = rewritten.outcome.report.sensitivity;
   if (!rewritten.outcome.report.changed) {
-    rewritten.outcome.report.sensitivity.emplace().samples = std::ssize(options.calibration);
+    report.emplace().samples = std::ssize(options.calibration);
     return absl::OkStatus();
   }
-  const SensitivityTask task = {.options = options,
-                                .low = setup.choices.low,
-                                .load = load,
-                                .decide = [&]() -> absl::StatusOr<DecidedModel> {
-                                  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-                                  return DecideModel(file, setup.signatures, setup.lists, setup.settings);
-                                },
-                                .rewritten = *rewritten.outcome.model,
-                                .external = rewritten.file.external,
-                                .rewrite = SettlingRewriteOf(setup, load)};
-  AMP_ASSIGN_OR_RETURN(rewritten.outcome.report.sensitivity, MeasureSensitivity(task));
+  AMP_ASSIGN_OR_RETURN(report, MeasureSensitivity(SensitivityTaskOf(setup, load, rewritten)));
+  return absl::OkStatus();
+}
+
+// Keeps the parts float32 that a search finds to need it.
+absl::Status SearchRewritten(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
+  if (!setup.choices.options.search || !rewritten.outcome.report.changed) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(FoundChoice found, SearchParts(SensitivityTaskOf(setup, load, rewritten)));
+  if (!found.deny.empty()) {
+    std::vector<std::string> warnings = std::move(rewritten.file.warnings);
+    AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, {.deny = found.deny, .allow = {}}));
+    rewritten.file.warnings = std::move(warnings);
+  }
+  rewritten.outcome.report.search = std::move(found.report);
   return absl::OkStatus();
 }
 
@@ -188,6 +208,7 @@ absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& 
   const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
   rewritten.flags = setup.choices.flags;
+  AMP_RETURN_IF_ERROR(SearchRewritten(setup, load, rewritten));
   AMP_RETURN_IF_ERROR(VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten));
   return AddSensitivity(setup, load, rewritten);
 }
@@ -234,7 +255,7 @@ std::vector<std::string> OfOutput(std::vector<std::string> notes, const std::str
 absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
                         const std::string& ranges, RewriteSummary& summary) {
   std::vector<FinishedFile> others;
-  const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text, FileKind kind) {
+  const auto prepare = [&](absl::string_view flag, const std::string& path, FileKind kind, const std::string& text) {
     const NewContent content{kind, options.force};
     absl::StatusOr<FinishedFile> finished =
         PrepareFile(path, content, [&](AtomicFile& file) { return file.Append(text); });
@@ -243,12 +264,20 @@ absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& o
     return absl::OkStatus();
   };
   if (!options.report_file.empty()) {
-    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, summary.report, FileKind::kJson));
+    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, FileKind::kJson, summary.report));
   }
-  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, ranges, FileKind::kJson));
+  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, FileKind::kJson, ranges));
+  if (const std::optional<SearchReport>& search = summary.details->search; search.has_value()) {
+    if (!options.search_list.empty()) {
+      AMP_RETURN_IF_ERROR(prepare("--search-list", options.search_list, FileKind::kList, SearchList(*search)));
+    }
+    if (!options.pareto.empty()) {
+      AMP_RETURN_IF_ERROR(prepare("--pareto", options.pareto, FileKind::kCsv, SearchCsv(*search)));
+    }
+  }
   if (!options.sensitivity_file.empty()) {
     const std::string csv = SensitivityCsv(*summary.details->sensitivity);
-    AMP_RETURN_IF_ERROR(prepare("--sensitivity", options.sensitivity_file, csv, FileKind::kCsv));
+    AMP_RETURN_IF_ERROR(prepare("--sensitivity", options.sensitivity_file, FileKind::kCsv, csv));
   }
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
   if (save != nullptr) {

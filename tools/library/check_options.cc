@@ -70,6 +70,16 @@ bool MayVerify(const RewriteOptions& options) {
   return options.verify == RewriteOptions::Verify::kFix || VerifiesByItself(options);
 }
 
+// Returns the flag with which parts of a model cannot be judged by runs; "" where there is none.
+std::string RunsNothing(const RewriteOptions& options) {
+  return options.train.train                              ? "--train"
+         : WrapsTrainingGraph(options.train)              ? "--loss-scale"
+         : TakesBack(options)                             ? "--policy float32"
+         : !options.stop_after.empty()                    ? "--stop-after"
+         : options.functions == FunctionMode::kSpecialise ? "--functions specialise"
+                                                          : "";
+}
+
 absl::Status CheckSensitivity(const RewriteOptions& options) {
   if (!options.sensitivity) {
     if (options.measure != 0) return UsageError("--measure is about --sensitivity, which is not asked for");
@@ -80,14 +90,36 @@ absl::Status CheckSensitivity(const RewriteOptions& options) {
   if (options.calibration.empty()) {
     return UsageError("--sensitivity: expected samples, --calibration FILE.npz; on made-up data it would mislead");
   }
-  const char* const excluded = options.train.train                              ? "--train"
-                               : WrapsTrainingGraph(options.train)              ? "--loss-scale"
-                               : TakesBack(options)                             ? "--policy float32"
-                               : !options.stop_after.empty()                    ? "--stop-after"
-                               : options.functions == FunctionMode::kSpecialise ? "--functions specialise"
-                                                                                : nullptr;
-  if (excluded == nullptr) return absl::OkStatus();
-  return UsageError("--sensitivity and ", excluded, " exclude each other");
+  const std::string excluded = RunsNothing(options);
+  return excluded.empty() ? absl::OkStatus() : UsageError("--sensitivity and ", excluded, " exclude each other");
+}
+
+absl::Status CheckSearch(const RewriteOptions& options) {
+  if (!options.search) {
+    const RewriteOptions usual;
+    const char* const of_search = options.max_error.has_value()              ? "--max-error"
+                                  : options.holdout != usual.holdout         ? "--holdout"
+                                  : options.budget_runs != usual.budget_runs ? "--budget-runs"
+                                  : !options.search_list.empty()             ? "--search-list"
+                                  : !options.pareto.empty()                  ? "--pareto"
+                                                                             : nullptr;
+    if (of_search == nullptr) return absl::OkStatus();
+    return UsageError(of_search, " is about --search, which is not asked for");
+  }
+  if (options.calibration.empty()) {
+    return UsageError("--search: expected samples, --calibration FILE.npz; on made-up data it would mislead");
+  }
+  if (options.max_error.has_value() && !(*options.max_error > 0 && std::isfinite(*options.max_error))) {
+    return UsageError("--max-error: expected a number above 0, found ", *options.max_error);
+  }
+  if (!(options.holdout >= 0 && options.holdout < 1)) {
+    return UsageError("--holdout: expected a share from 0 to less than 1, found ", options.holdout);
+  }
+  if (options.budget_runs < 2) {
+    return UsageError("--budget-runs: expected at least 2, found ", options.budget_runs);
+  }
+  const std::string excluded = RunsNothing(options);
+  return excluded.empty() ? absl::OkStatus() : UsageError("--search and ", excluded, " exclude each other");
 }
 
 absl::Status CheckRuns(const RewriteOptions& options) {
@@ -129,6 +161,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   }
   AMP_RETURN_IF_ERROR(CheckRuns(options));
   AMP_RETURN_IF_ERROR(CheckSensitivity(options));
+  AMP_RETURN_IF_ERROR(CheckSearch(options));
   const auto placement = options.placement.value_or(RewriteOptions::Placement::kPaint);
   if (options.follow.has_value() && placement != RewriteOptions::Placement::kPaint) {
     return UsageError("--follow is about --placement paint; the others decide without it");
@@ -150,6 +183,8 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
                                : options.dry_run                                              ? "--dry-run"
                                : !options.report_file.empty()                                 ? "--report"
                                : !options.sensitivity_file.empty()                            ? "--sensitivity=FILE"
+                               : !options.search_list.empty()                                 ? "--search-list"
+                               : !options.pareto.empty()                                      ? "--pareto"
                                : options.force                                                ? "--force"
                                : options.before_replacing != nullptr                          ? "before_replacing"
                                : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
@@ -167,6 +202,8 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
   uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
   uses.writes.push_back({"--sensitivity", options.sensitivity_file, FileKind::kCsv});
+  uses.writes.push_back({"--search-list", options.search_list, FileKind::kList});
+  uses.writes.push_back({"--pareto", options.pareto, FileKind::kCsv});
   if (options.calibration.empty()) {
     uses.reads.push_back({"--ranges", options.ranges});
   } else {
@@ -188,6 +225,8 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
   if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
   AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
   AMP_RETURN_IF_ERROR(CheckSideFile("--sensitivity", options.sensitivity_file));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--search-list", options.search_list));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--pareto", options.pareto));
   return CheckFileUses(FilesOf(options, input, output));
 }
 

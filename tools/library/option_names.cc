@@ -82,6 +82,10 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
     o.sensitivity_file.empty() ? list.AddSwitch("--sensitivity", true) : list.Add("--sensitivity", o.sensitivity_file);
   }
   list.AddUnless("--measure", o.measure, usual.measure);
+  list.AddSwitch("--search", o.search);
+  if (o.max_error) list.Add("--max-error", *o.max_error);
+  list.AddUnless("--holdout", o.holdout, usual.holdout);
+  list.AddUnless("--budget-runs", o.budget_runs, usual.budget_runs);
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
   list.AddSwitch("--keep-decomposed", o.keep_decomposed);

@@ -95,7 +95,9 @@ class PartErrorFinder {
     for (const Unit& unit : units_) {
       Part& part = found_.parts_.emplace_back();
       part.name = paths_.nodes[unit.head];
-      for (const NodeId id : unit.nodes) part.nodes.push_back(paths_.nodes[id]);
+      for (const NodeId id : unit.nodes) {
+        if (samples_.HasNode(paths_.nodes[id])) part.nodes.push_back(paths_.nodes[id]);
+      }
     }
     for (const NodeId id : run.AllNodes()) {
       if (part_of_[id] == NoPart()) continue;

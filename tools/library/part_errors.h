@@ -16,7 +16,7 @@ namespace amp {
 
 struct Part {
   std::string name;                // the path of its heavy node
-  std::vector<std::string> nodes;  // the paths of all of its nodes
+  std::vector<std::string> nodes;  // the paths of its nodes, as far as the original has them
   int64_t weight_bytes = 0;        // in float32, of the constants that it reads low
   double macs = 0;                 // multiplications with additions of its heavy nodes in a run
   int64_t casts = 0;               // beside it, where all parts are low

@@ -119,6 +119,14 @@ struct RewriteOptions {
   bool sensitivity = false;
   std::string sensitivity_file;  // files only
   int64_t measure = 0;
+  // Looks for the parts that have to stay float32 for the outputs on `calibration` to be within `max_error`, in at most
+  // `budget_runs` runs. Where nothing is within, nothing is written: kFailedPrecondition. Of four samples and more the
+  // share `holdout` is kept for a last run. `search_list` gets a list file that names the nodes, `pareto` all choices.
+  bool search = false;
+  std::optional<double> max_error;  // relative L2 error of an output; nothing: as tolerance
+  double holdout = 0.25;
+  int64_t budget_runs = 20;
+  std::string search_list, pareto;  // files only
   std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
   bool keep_opset = false;
@@ -159,6 +167,7 @@ struct RewriteSummary {
   std::string report;       // JSON, a documented schema
   std::string explanation;  // the same as text
   std::string diff;
+  std::string search;             // "search: 3 of 26 parts stay float32: ..."; empty if none was asked for
   std::string sensitivity;        // a table, the largest error first
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed

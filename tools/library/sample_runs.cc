@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "ir/graph/node_paths.h"
 #include "runtime/values/compare_values.h"
 #include "tools/library/sample_inputs.h"
 
@@ -14,6 +15,7 @@ absl::StatusOr<std::unique_ptr<SampleRuns>> SampleRuns::Make(const RewriteOption
   std::unique_ptr<SampleRuns> runs(new SampleRuns(options));
   AMP_ASSIGN_OR_RETURN(LoadedFile original, load());
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, runs->MakeSession(std::move(original)));
+  for (std::string& path : FindNodePaths(session->model()).nodes) runs->nodes_.insert(std::move(path));
   for (const std::string& path : options.calibration) {
     AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(path, *session));
     absl::StatusOr<std::vector<Datum>> outputs = session->Run(sample, runs->HowToRun());

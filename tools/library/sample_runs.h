@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/session.h"
@@ -22,6 +23,8 @@ class SampleRuns {
 
   size_t size() const { return samples_.size(); }
   const NamedDatums& sample(size_t i) const { return samples_[i]; }
+  // Whether the original has a node of that path: rules by name speak of no other.
+  bool HasNode(const std::string& path) const { return nodes_.contains(path); }
 
   // A session that rounds every value where it is produced.
   absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const;
@@ -37,6 +40,7 @@ class SampleRuns {
 
   const RewriteOptions& options_;
   const NodeGate gate_ = [this](const Node&, absl::Span<const Datum* const>) { return options_.may_go_on(); };
+  absl::flat_hash_set<std::string> nodes_;  // the paths of the original's nodes
   std::vector<NamedDatums> samples_;
   std::vector<std::vector<Datum>> expected_;  // by sample and output
 };

@@ -145,12 +145,11 @@ class ModelVerifier {
       AMP_ASSIGN_OR_RETURN(LoadedFile denied, task_.rewrite({.deny = nodes, .allow = {}}));
       return MakeSession(std::move(denied));
     };
-    const double usual = task_.low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance;
     Verification verification = {.original = *before,
                                  .rewritten = *after,
                                  .samples = sample.inputs,
                                  .expected = sample.outputs,
-                                 .tolerance = options_.tolerance.value_or(usual),
+                                 .tolerance = options_.tolerance.value_or(UsualTolerance(task_.low)),
                                  .deny = rewrite_denying,
                                  .on_progress = nullptr,
                                  .how = how,

@@ -17,6 +17,7 @@ namespace amp {
 
 // The relative L2 error that an output may have by default where values are float16, or bfloat16.
 inline constexpr double kFloat16Tolerance = 0.02, kBfloat16Tolerance = 0.1;
+constexpr double UsualTolerance(DType low) { return low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance; }
 
 struct Verification {
   const Session& original;

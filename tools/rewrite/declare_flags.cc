@@ -182,6 +182,22 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   constexpr int64_t kMostParts = int64_t{1} << 31;
   AddNumber(app, safety, "--measure", o.measure, kMostParts,
             "with --sensitivity: run the first N parts with each of them alone in the low type, too");
+  app.add_flag("--search", o.search,
+               "keep float32 what has to be, so that the outputs on the samples of --calibration are within\n"
+               "--max-error, at the largest saving; exit 7 where nothing is. Two samples of eight are for a last run")
+      ->group(safety);
+  AddNumberAs(app, safety, "--max-error", o.max_error, 1e30,
+              "with --search: relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
+  AddNumber(app, safety, "--holdout", o.holdout, 1.0,
+            "with --search: the share of the samples that are kept for the last run; of fewer than 4 samples none");
+  AddNumber(app, safety, "--budget-runs", o.budget_runs, kMostParts, "with --search: how many choices are run at most");
+  app.add_option("--search-list", o.search_list,
+                 "with --search: a list file that keeps the same nodes float32 without samples (--lists)")
+      ->type_name("FILE.list")
+      ->group(safety);
+  app.add_option("--pareto", o.pareto, "with --search: every choice that was run, its error and what it saves")
+      ->type_name("FILE.csv")
+      ->group(safety);
   AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
               "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
   app.add_option("--opset", a.opset,

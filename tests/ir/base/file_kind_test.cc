@@ -48,6 +48,11 @@ TEST_CASE("each kind of file is known by its first bytes") {
   }
 }
 
+TEST_CASE("a list that a search wrote is one, and no other text") {
+  CHECK(KindOf("# Operator list: nodes that stay float32\n") == FileKind::kList);
+  CHECK(KindOf("# Operators\n") == FileKind::kOther);
+}
+
 TEST_CASE("what only looks like one of them is of another kind") {
   for (const char* text : {"hello", "\n", "{ return 1; }", "[core]\n name = x", "[net]\nbatch=1", "a, b\nc\n",
                            "import os, sys\nprint(os, sys, 1)\n", "\x89PNG\r\n\x1a\n", "Hello, world\n",

@@ -42,23 +42,26 @@ void WriteWithData(const ScratchFolder& folder, const std::string& name, const s
 }
 
 Program Rewrite() {
-  return {.name = "amp-rewrite",
-          .run = [](const Words& words) { return RunAmpRewrite(words); },
-          .command = {"@model.onnx"},
-          .needed = {"-o", "@needed.onnx"},
-          .reads = {{"MODEL", {}, "model.onnx"},
-                    {"MODEL", {}, "model.bin"},
-                    {"--lists", {"--lists", "@own.list"}, "own.list"},
-                    {"--calibration", {"--calibration", "@sample.npz"}, "sample.npz"},
-                    {"--ranges", {"--ranges", "@ranges.json"}, "ranges.json"},
-                    {"--verify", {"--verify=@other.npz"}, "other.npz"}},
-          .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
-                     {"--report", {"--report", "%"}, FileKind::kJson},
-                     {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson},
-                     {"--sensitivity", {"--calibration", "@sample.npz", "--sensitivity=%"}, FileKind::kCsv}},
-          .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N",
-                           "OP[,OP...]", "bash"},
-          .positionals = {"MODEL"}};
+  return {
+      .name = "amp-rewrite",
+      .run = [](const Words& words) { return RunAmpRewrite(words); },
+      .command = {"@model.onnx"},
+      .needed = {"-o", "@needed.onnx"},
+      .reads = {{"MODEL", {}, "model.onnx"},
+                {"MODEL", {}, "model.bin"},
+                {"--lists", {"--lists", "@own.list"}, "own.list"},
+                {"--calibration", {"--calibration", "@sample.npz"}, "sample.npz"},
+                {"--ranges", {"--ranges", "@ranges.json"}, "ranges.json"},
+                {"--verify", {"--verify=@other.npz"}, "other.npz"}},
+      .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
+                 {"--report", {"--report", "%"}, FileKind::kJson},
+                 {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson},
+                 {"--sensitivity", {"--calibration", "@sample.npz", "--sensitivity=%"}, FileKind::kCsv},
+                 {"--search-list", {"--calibration", "@sample.npz", "--search", "--search-list", "%"}, FileKind::kList},
+                 {"--pareto", {"--calibration", "@sample.npz", "--search", "--pareto", "%"}, FileKind::kCsv}},
+      .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N", "OP[,OP...]",
+                       "bash"},
+      .positionals = {"MODEL"}};
 }
 
 Program Run() {

@@ -17,6 +17,7 @@ class RewriteOptions(TypedDict, total=False):
     allow_node: Union[str, Sequence[str]]
     beta1: float
     beta2: float
+    budget_runs: int
     calibration: Union[Sample, Sequence[Sample]]
     clear: Union[str, Sequence[str]]
     clip_norm: float
@@ -44,6 +45,7 @@ class RewriteOptions(TypedDict, total=False):
     gradients: Union[str, Sequence[str]]
     guards: str
     head: str
+    holdout: float
     in_place: bool
     infer: Union[str, Sequence[str]]
     keep_batch_norm: bool
@@ -66,6 +68,7 @@ class RewriteOptions(TypedDict, total=False):
     loss_scale_min: float
     max_call_depth: int
     max_elements: int
+    max_error: float
     max_functions: int
     max_graph_depth: int
     max_initializers: int
@@ -85,6 +88,7 @@ class RewriteOptions(TypedDict, total=False):
     op_signatures: Union[str, Sequence[str]]
     opset: Union[str, int]
     optimizer: str
+    pareto: Path
     placement: str
     policy: Any
     preserve: str
@@ -94,6 +98,8 @@ class RewriteOptions(TypedDict, total=False):
     report: Path
     rho: float
     scale_weights: Union[bool, str]
+    search: bool
+    search_list: Path
     seed: int
     sensitivity: Union[bool, str]
     stop_after: str

@@ -1,0 +1,54 @@
+// The outcome of --search: every choice that was run, and the one that was taken.
+#ifndef AMP_PASSES_REPORT_SEARCH_REPORT_H_
+#define AMP_PASSES_REPORT_SEARCH_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace amp {
+
+class JsonText;
+
+// A part of the model that stays float32 in a choice.
+struct KeptPart {
+  std::string name;
+  std::vector<std::string> nodes;
+  double share = 0;  // of the squared error that is predicted where all parts are low, from 0 to 1
+};
+
+struct VerifiedChoice {
+  std::vector<std::string> float32;  // the names of the parts that stay float32
+  double error = 0;                  // relative L2, of the worst output on the samples that were searched on
+  std::optional<double> held_out;    // the same on the others, where it was run on them
+  double saved_bytes = 0;            // that a run moves less than in float32
+  bool is_on_front = false;          // no choice that was run saves more at a smaller error
+};
+
+struct SearchReport {
+  double max_error = 0;
+  int64_t samples = 0, held_out_samples = 0;
+  int64_t runs = 0;  // of candidates, on all samples of one kind
+  int64_t num_parts = 0;
+  double all_saved_bytes = 0;           // where all parts are low
+  std::vector<VerifiedChoice> choices;  // in the order in which they were run
+  size_t taken = 0;                     // its index
+  std::vector<KeptPart> kept;           // by the choice that was taken; the largest share first
+
+  const VerifiedChoice& choice() const { return choices[taken]; }
+};
+
+// "search: 3 of 26 parts stay float32: error 0.00081 of at most 0.001, 0.00084 on 2 samples held out; 91 % of the bytes
+// are saved; 12 runs"
+std::string SearchLine(const SearchReport& report);
+// A list file (lists/README.md) that keeps the same nodes float32, whatever the samples.
+std::string SearchList(const SearchReport& report);
+// A line per choice below a line of names.
+std::string SearchCsv(const SearchReport& report);
+// The object under the key "search".
+void AddSearch(JsonText& json, const SearchReport& report);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPORT_SEARCH_REPORT_H_

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Judges `--search` and `--sensitivity` on made-up and real models.
+
+  search.py --tool build/tests/rewrite_batch [--only TEXT] [--table]
+
+Made up: networks with a part whose error is planted have to keep it float32, and so have those with two such
+parts. On small networks, every subset of the parts is rewritten and run: the choice that the search takes has at
+least 0.85 of the most low parts that are possible in the median, and 0.7 on average.
+Real: each model with its stored input, in both types, at 0.5, 0.25 and 0.1 of the error that everything low has.
+No search takes more than 20 runs, and its choice has the error that it says where it is run again. The rank
+correlation (Spearman) of predicted errors of parts alone with those of runs is at least 0.6 in the median.
+--table prints a line for each model. Without $AMP_SHARED or ../shared, real models are left out and the exit code
+is 77.
+"""
+
+import argparse
+import itertools
+import json
+import pathlib
+import statistics
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+from judge.rewrite.complaint_case import model
+from judge.shared_files import shared_folder
+from judge.tool import Tool
+
+FRACTIONS = (0.5, 0.25, 0.1)
+MOST_RUNS = 20
+MARGIN = 0.85  # of the error that a search aims at
+MODELS = [
+    "autoencoder1d_op20",
+    "cct_2_opset20",
+    "gtcrn_simple",
+    "libtashkeel_float",
+    "retinaface_mbnet025",
+    "silero_vad_v5_op16",
+    "stories260k_llama",
+    "ultraface_RFB_320",
+    "unet_sed_op18",
+]
+
+
+def ranks(values):
+    order = np.argsort(values, kind="stable")
+    places = np.empty(len(values))
+    places[order] = np.arange(len(values))
+    for value in set(values):
+        same = [i for i, other in enumerate(values) if other == value]
+        places[same] = np.mean(places[same])
+    return places
+
+
+def spearman(a, b):
+    a, b = ranks(a), ranks(b)
+    return float(np.corrcoef(a, b)[0, 1]) if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else None
+
+
+class Searcher:
+    """Runs amp-rewrite on one model with its samples."""
+
+    def __init__(self, tool, folder, path, samples, dtype):
+        self.tool, self.folder, self.path, self.dtype = tool, pathlib.Path(folder), path, dtype
+        self.samples = [word for sample in samples for word in ("--calibration", sample)]
+        self.report = self.folder / "report.json"
+        self.out = self.folder / "out.onnx"
+
+    def run(self, *flags):
+        words = [self.path, "--dtype", self.dtype, "--report", self.report, "--force", *self.samples, *flags]
+        return self.tool.run(words)
+
+    def sensitivity(self, measure=0):
+        answer = self.run("--sensitivity", "--measure", measure, "--verify=off", "--dry-run")
+        assert answer.exit == 0, answer.first_error()
+        return json.loads(self.report.read_text())["sensitivity"]
+
+    def search(self, max_error, *flags):
+        """The report's part; None where nothing is within."""
+        answer = self.run("-o", self.out, "--search", "--max-error", max_error, "--verify=off", *flags)
+        if answer.exit == 7:
+            return None
+        assert answer.exit == 0, answer.first_error()
+        return json.loads(self.report.read_text())["search"]
+
+    def error_with(self, kept):
+        """The error where these parts stay float32, and everything else is low."""
+        flags = [word for part in kept for node in part["nodes"] for word in ("--deny-node", node)]
+        answer = self.run(*flags, "--sensitivity", "--verify=off", "--dry-run")
+        assert answer.exit == 0, answer.first_error()
+        return json.loads(self.report.read_text())["sensitivity"]["measured_error"]
+
+
+def normal(seed, *shape, scale=1.0):
+    return (scale * np.random.default_rng(seed).standard_normal(shape)).astype(np.float32)
+
+
+def chain(seed, factors):
+    """Products one behind the other; the result of each is multiplied on a way of its own into the sum."""
+    lines, weights, total = [], {}, "x"
+    for i, factor in enumerate(factors):
+        lines.append(
+            f"[m{i}] a{i} = MatMul(h{i - 1 if i else ''}, w{i}) [t{i}] h{i} = Tanh(a{i}) "
+            f"[f{i}] b{i} = Mul(h{i}, k{i}) [s{i}] {'y' if i + 1 == len(factors) else f'r{i}'} = Add({total}, b{i})"
+        )
+        total = f"r{i}"
+        weights[f"w{i}"] = normal(seed + i, 96, 96, scale=0.1)
+        weights[f"k{i}"] = np.float32(factor)
+    body = " ".join(lines).replace("MatMul(h, ", "MatMul(x, ")
+    return model("float[4,96] x => float[4,96] y", body, weights)
+
+
+def write_samples(folder, count, seed, shape=(4, 96)):
+    paths = []
+    for i in range(count):
+        path = pathlib.Path(folder) / f"sample{i}.npz"
+        np.savez(path, x=normal(1000 * seed + i, *shape))
+        paths.append(path)
+    return paths
+
+
+def judge_planted(tool, faults):
+    """A part a hundred times as loud as the others, alone and beside a second one."""
+    for name, factors, expected in (
+        ("one", [1, 1, 300, 1, 1, 1], {"m2"}),
+        ("two", [1, 200, 1, 1, 200, 1], {"m1", "m4"}),
+    ):
+        for dtype in ("float16", "bfloat16"):
+            with tempfile.TemporaryDirectory() as folder:
+                path = pathlib.Path(folder) / "in.onnx"
+                onnx.save(chain(7, factors), path)
+                searcher = Searcher(tool, folder, path, write_samples(folder, 8, 3), dtype)
+                limit = 0.2 * searcher.sensitivity()["measured_error"]
+                found = searcher.search(limit)
+                kept = {part["part"] for part in found["float32"]} if found else None
+                if kept is None or not expected <= kept:
+                    faults.append(f"planted {name}, {dtype}: expected {sorted(expected)} float32, found {kept}")
+
+
+def judge_subsets(tool, faults, table):
+    """Against all subsets of the parts of small networks."""
+    kept_shares = []
+    for seed in range(4):
+        factors = np.exp(np.random.default_rng(seed).normal(0, 1.5, 6)).tolist()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "in.onnx"
+            onnx.save(chain(100 * seed, factors), path)
+            searcher = Searcher(tool, folder, path, write_samples(folder, 3, seed), "float16")
+            sensitivity = searcher.sensitivity()
+            parts = [{"nodes": unit["nodes"], "part": unit["unit"]} for unit in sensitivity["units"]]
+            errors = {}
+            for size in range(len(parts) + 1):
+                for kept in itertools.combinations(range(len(parts)), size):
+                    if size < len(parts):
+                        errors[frozenset(parts[i]["part"] for i in kept)] = searcher.error_with(
+                            [parts[i] for i in kept]
+                        )
+            for fraction in FRACTIONS:
+                limit = fraction * sensitivity["measured_error"]
+                found = searcher.search(limit)
+                within = [kept for kept, error in errors.items() if error <= MARGIN * limit]
+                if not within:
+                    continue
+                fewest = min(len(kept) for kept in within)
+                low_now = len(parts) - len(found["float32"]) if found else 0
+                kept_shares.append(low_now / (len(parts) - fewest))
+                table.append(f"subsets, seed {seed}, {fraction}: {low_now} of at best {len(parts) - fewest} parts low")
+    median = statistics.median(kept_shares)
+    table.append(f"subsets: parts low, by the most possible: median {median:.2f}, least {min(kept_shares):.2f}")
+    if median < 0.85 or statistics.mean(kept_shares) < 0.7:
+        faults.append(f"subsets: expected 0.85 of the best in the median and 0.7 on average, found {kept_shares}")
+
+
+def judge_real(tool, models, only, faults, table):
+    correlations, saved = [], {fraction: [] for fraction in FRACTIONS}
+    for name in MODELS:
+        if only not in name:
+            continue
+        for dtype in ("float16", "bfloat16"):
+            with tempfile.TemporaryDirectory() as folder:
+                searcher = Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype)
+                sensitivity = searcher.sensitivity(measure=20)
+                measured = [unit for unit in sensitivity["units"] if unit["measured_error"] is not None]
+                correlation = spearman(
+                    [unit["predicted_error"] for unit in measured], [unit["measured_error"] for unit in measured]
+                )
+                if correlation is not None:
+                    correlations.append(correlation)
+                line = f"{name}, {dtype}: {len(sensitivity['units'])} parts, Spearman {correlation or 0:.2f}"
+                for fraction in FRACTIONS:
+                    limit = fraction * sensitivity["measured_error"]
+                    found = searcher.search(limit)
+                    share = 0
+                    if found:
+                        choice = found["choices"][found["taken"]]
+                        share = choice["saved_bytes"] / found["all_saved_bytes"]
+                        check = searcher.error_with(found["float32"])
+                        if found["runs"] > MOST_RUNS:
+                            faults.append(f"{name}, {dtype}: {found['runs']} runs")
+                        if choice["error"] > limit or abs(check - choice["error"]) > 1e-6 * choice["error"]:
+                            faults.append(f"{name}, {dtype}: error {choice['error']}, {check} of at most {limit}")
+                        line += f"; {fraction}: {share:.2f} saved in {found['runs']} runs"
+                    else:
+                        line += f"; {fraction}: none"
+                    saved[fraction].append(share)
+                table.append(line)
+    if not correlations:
+        return
+    median = statistics.median(correlations)
+    means = ", ".join(f"{fraction}: {statistics.mean(saved[fraction]):.2f}" for fraction in FRACTIONS)
+    table.append(f"real models: Spearman {median:.2f} in the median; bytes saved on average {means}")
+    if median < 0.6 and not only:
+        faults.append(f"Spearman: expected 0.6 in the median, found {median:.2f}")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tool", required=True)
+    arguments.add_argument("--only", default="", help="real models whose name has this")
+    arguments.add_argument("--table", action="store_true")
+    chosen = arguments.parse_args()
+    faults, table = [], []
+    models = shared_folder() / "models"
+    with Tool(chosen.tool) as tool:
+        if not chosen.only:
+            judge_planted(tool, faults)
+            judge_subsets(tool, faults, table)
+        if models.is_dir():
+            judge_real(tool, models, chosen.only, faults, table)
+    print("\n".join(table if chosen.table else [line for line in table if "median" in line]))
+    for fault in faults:
+        print("FAULT:", fault)
+    print(f"search: {len(faults)} faults")
+    if faults:
+        return 1
+    if not models.is_dir():
+        print(f"REAL MODELS ARE LEFT OUT: {models} is not there")
+        return 77
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

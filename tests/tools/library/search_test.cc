@@ -1,0 +1,174 @@
+// --search, through the tool: what stays float32 for the outputs to be within an error, and what is written.
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "runtime/values/npy.h"
+#include "tests/catch2.h"
+#include "tests/runtime/loops/run_both.h"
+#include "tests/tool_run.h"
+#include "tools/library/amp.h"
+
+namespace amp {
+namespace {
+
+using nlohmann::json;
+
+// Five products side by side. The third gives numbers a hundred times those of the others, so that the sum has most of
+// its error; two samples of eight are held out.
+std::string FiveProducts() {
+  std::string weight, body;
+  for (int i = 0; i < 32 * 32; ++i) absl::StrAppend(&weight, i == 0 ? "" : ", ", 0.01 * ((i * 7) % 23 - 11));
+  std::string sum = "p0";
+  for (int i = 0; i < 5; ++i) {
+    absl::StrAppend(&body, "[product", i, "] m", i, " = MatMul (x, w) [scale", i, "] p", i, " = Mul (m", i, ", ",
+                    i == 2 ? "much" : "little", ")\n");
+    if (i == 0) continue;
+    const std::string next = i == 4 ? "y" : absl::StrCat("s", i);
+    absl::StrAppend(&body, "[sum", i, "] ", next, " = Add (", sum, ", p", i, ")\n");
+    sum = next;
+  }
+  return absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] y) <float[32,32] w = {)",
+                      weight, "}, float much = {100}, float little = {1}> {", body, "}");
+}
+
+struct SearchFolder : ToolFolder {
+  explicit SearchFolder(absl::string_view model = FiveProducts(), int num_samples = 8) : ToolFolder(model) {
+    for (int i = 0; i < num_samples; ++i) {
+      const Tensor x = RandomTensor(DType::kFloat32, {8, 32}, Values::kPlain, 1);
+      const absl::StatusOr<std::string> bytes = NpzBytes({{"x", x}});
+      REQUIRE(bytes.ok());
+      samples.insert(samples.end(), {"--calibration", folder.Write(absl::StrCat("s", i, ".npz"), *bytes)});
+    }
+  }
+  ToolOutput Search(std::vector<std::string> flags) const {
+    flags.insert(flags.end(), samples.begin(), samples.end());
+    flags.insert(flags.end(), {"--search", "--report", folder.File("r.json")});
+    return RunTool(flags);
+  }
+  json Report() const { return json::parse(folder.Read("r.json")); }
+
+  std::vector<std::string> samples;
+};
+
+TEST_CASE("where everything low is within, one run says so") {
+  const SearchFolder run;
+  const ToolOutput output = run.Search({"--max-error", "0.01"});
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "search: 0 of 5 parts stay float32: error "));
+  const json found = run.Report()["search"];
+  CHECK(found["runs"] == 2);  // and one on the samples held out
+  CHECK(found["samples"] == 6);
+  CHECK(found["held_out_samples"] == 2);
+  CHECK(found["choices"][0]["held_out_error"] < 0.01);
+}
+
+TEST_CASE("the part that loses the most stays float32, and no other has to") {
+  const SearchFolder run;
+  const ToolOutput output = run.Search({"--max-error", "0.0001"});
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  const json report = run.Report();
+  const json& found = report["search"];
+  INFO(found.dump(1));
+  CHECK(found["float32"][0]["part"] == "product2");
+  CHECK(found["float32"].size() <= 2);
+  CHECK(found["choices"][found["taken"].get<size_t>()]["error"] <= 0.0001);
+  CHECK(found["runs"] <= 20);
+  for (const json& node : report["nodes"]) {
+    if (node["path"] == "product2") CHECK(node["low"] == false);
+    if (node["path"] == "product0") CHECK(node["low"] == true);
+  }
+}
+
+TEST_CASE("the list keeps the same nodes float32 without samples") {
+  const SearchFolder run;
+  const std::string list = run.folder.File("keep.list"), front = run.folder.File("front.csv");
+  REQUIRE(run.Search({"--max-error", "0.0001", "--search-list", list, "--pareto", front}).exit_code == 0);
+  const std::string again = run.folder.File("again.onnx");
+  REQUIRE(RunAmpRewrite({run.in, "-o", again, "--lists", list}).exit_code == 0);
+  const auto types = [&](const std::string& name) {
+    std::string text;
+    const onnx::ModelProto model = run.Model(name);
+    for (const onnx::NodeProto& node : model.graph().node())
+      absl::StrAppend(&text, node.op_type(), " ", node.name(), "\n");
+    return text;
+  };
+  CHECK(types("again.onnx") == types("out.onnx"));
+  const std::vector<std::string> lines = absl::StrSplit(run.folder.Read("front.csv"), '\n', absl::SkipEmpty());
+  CHECK(lines[0] == "float32_parts,error,held_out_error,saved_bytes,front,taken");
+  CHECK(lines.size() == run.Report()["search"]["choices"].size() + 1);
+  // Both are written anew over themselves, and over nothing else.
+  CHECK(run.Search({"--max-error", "0.0001", "--search-list", list, "--pareto", front}).exit_code == 0);
+  const std::string other = run.folder.Write("other.txt", "a text");
+  CHECK(run.Search({"--max-error", "0.0001", "--search-list", other}).exit_code == 4);
+  CHECK(run.folder.Read("other.txt") == "a text");
+}
+
+TEST_CASE("what cannot be reached is said, with the parts that harm most, and nothing is written") {
+  const SearchFolder run;
+  const ToolOutput output = run.Search({"--max-error", "1e-12"});
+  CHECK(output.exit_code == 7);
+  CHECK(absl::StrContains(output.err, "--search: no choice of parts is within 1e-12 after "));
+  CHECK(absl::StrContains(output.err, "of the squared error have 'product2' "));
+  CHECK_FALSE(std::filesystem::exists(run.out));
+  CHECK_FALSE(std::filesystem::exists(run.folder.File("r.json")));
+}
+
+TEST_CASE("the budget holds, and a progress that fails ends the search") {
+  const SearchFolder run;
+  for (const std::string budget : {"2", "3", "5"}) {
+    const ToolOutput output = run.Search({"--max-error", "0.0001", "--budget-runs", budget});
+    INFO(budget << " " << output.err);
+    if (output.exit_code != 7) {
+      REQUIRE(output.exit_code == 0);
+      CHECK(run.Report()["search"]["runs"] <= std::stoi(budget));
+    }
+  }
+  RewriteOptions options;
+  options.search = true;
+  options.max_error = 0.0001;
+  for (size_t i = 1; i < run.samples.size(); i += 2) options.calibration.push_back(run.samples[i]);
+  int reports = 0;
+  options.on_progress = [&](const Progress& progress) {
+    if (!absl::StartsWith(progress.step, "search")) return absl::OkStatus();
+    return ++reports == 2 ? absl::CancelledError("enough") : absl::OkStatus();
+  };
+  CHECK(absl::IsCancelled(RewriteFile(run.in, run.out, options).status()));
+}
+
+TEST_CASE("few samples are all searched on") {
+  const SearchFolder run(FiveProducts(), 2);
+  REQUIRE(run.Search({"--max-error", "0.0001"}).exit_code == 0);
+  CHECK(run.Report()["search"]["samples"] == 2);
+  CHECK(run.Report()["search"]["held_out_samples"] == 0);
+}
+
+TEST_CASE("a model of which nothing becomes low is what it was") {
+  const SearchFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] y) { y = Softmax (x) })");
+  CHECK(run.Search({}).exit_code == 0);
+  CHECK_FALSE(run.Report().contains("search"));
+}
+
+TEST_CASE("what does not go with a search is said") {
+  const SearchFolder run;
+  const auto error_of = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), run.samples.begin(), run.samples.end());
+    return ErrorLine(run.RunTool(flags), 2);
+  };
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--search"}), 2), "--search: expected samples"));
+  CHECK(absl::StrContains(error_of({"--max-error", "0.1"}), "--max-error is about --search"));
+  CHECK(absl::StrContains(error_of({"--pareto", "p.csv"}), "--pareto is about --search"));
+  CHECK(absl::StrContains(error_of({"--search", "--budget-runs", "1"}), "--budget-runs: expected at least 2, found 1"));
+  CHECK(absl::StrContains(error_of({"--search", "--holdout", "1"}), "--holdout: expected a share from 0"));
+  CHECK(absl::StrContains(error_of({"--search", "--max-error", "0"}), "--max-error: expected a number above 0"));
+  CHECK(absl::StrContains(error_of({"--search", "--policy", "float32"}), "--policy float32"));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,316 @@
+#include "tools/library/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/status.h"
+#include "tools/library/part_errors.h"
+#include "tools/library/sample_runs.h"
+#include "tools/library/verify_rewrite.h"
+
+namespace amp {
+namespace {
+
+// Choices fit the samples that they were searched on: this much of the error is left to others.
+constexpr double kMargin = 0.85;
+constexpr int kMostCuts = 7, kMostGivenBack = 10;
+// A choice that is predicted to be this much beyond is not worth a run.
+constexpr double kHopeless = 1.5;
+constexpr double kLargeShare = 0.2, kLeastShare = 0.01;  // of the bytes that all low saves
+constexpr size_t kFewestToHoldOut = 4;
+constexpr size_t kNamedParts = 5;
+
+class Searcher {
+ public:
+  explicit Searcher(const SensitivityTask& task) : task_(task), options_(task.options) {}
+
+  absl::StatusOr<FoundChoice> Run() {
+    AMP_ASSIGN_OR_RETURN(samples_, SampleRuns::Make(options_, task_.load));
+    const size_t held_out =
+        samples_->size() < kFewestToHoldOut
+            ? 0
+            : static_cast<size_t>(std::llround(options_.holdout * static_cast<double>(samples_->size())));
+    num_searched_ = samples_->size() - std::min(held_out, samples_->size() - 1);
+    AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
+    AMP_ASSIGN_OR_RETURN(errors_, PartErrors::Find(options_, task_.low, decided, task_.external, *samples_));
+    report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
+    report_.samples = static_cast<int64_t>(num_searched_);
+    report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
+    report_.num_parts = std::ssize(errors_->parts());
+    report_.all_saved_bytes = errors_->SavedBytes(errors_->All());
+    AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(errors_->All()));
+    Calibrate(errors_->All(), of_all);
+    if (of_all > Target()) {
+      AMP_RETURN_IF_ERROR(CutOrder());
+      AMP_RETURN_IF_ERROR(GiveBack());
+    }
+    AMP_RETURN_IF_ERROR(Take());
+    return Finish();
+  }
+
+ private:
+  double Target() const { return kMargin * report_.max_error; }
+  // One run is left for the samples that are held out.
+  bool HasRuns() const { return report_.runs + (report_.held_out_samples > 0 ? 1 : 0) < options_.budget_runs; }
+
+  // ---- runs
+  absl::StatusOr<LoadedFile> Rewritten(const LowParts& low) const {
+    SettledNodes settled;
+    for (size_t i = 0; i < low.size(); ++i) {
+      if (low[i]) continue;
+      const std::vector<std::string>& nodes = errors_->parts()[i].nodes;
+      settled.deny.insert(settled.deny.end(), nodes.begin(), nodes.end());
+    }
+    return task_.rewrite(settled);
+  }
+
+  absl::Status Report() const {
+    if (!options_.on_progress) return absl::OkStatus();
+    std::string step = "search";
+    if (const std::optional<size_t> best = Best(report_.max_error)) {
+      absl::StrAppendFormat(&step, " (best so far %.3g)", report_.choices[*best].error);
+    }
+    return options_.on_progress({step, report_.runs, options_.budget_runs});
+  }
+
+  // Returns the error on the samples that are searched on. Every choice is run once.
+  absl::StatusOr<double> ErrorOf(const LowParts& low) {
+    const auto known = index_.find(low);
+    if (known != index_.end()) return report_.choices[known->second].error;
+    AMP_RETURN_IF_ERROR(Report());
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, Rewritten(low));
+    VerifiedChoice choice;
+    AMP_ASSIGN_OR_RETURN(choice.error, samples_->ErrorOf(std::move(file), 0, num_searched_));
+    ++report_.runs;
+    choice.saved_bytes = errors_->SavedBytes(low);
+    for (size_t i = 0; i < low.size(); ++i) {
+      if (!low[i]) choice.float32.push_back(errors_->parts()[i].name);
+    }
+    index_[low] = report_.choices.size();
+    low_.push_back(low);
+    report_.choices.push_back(std::move(choice));
+    return report_.choices.back().error;
+  }
+
+  // ---- predictions
+  double Predicted(const LowParts& low) const { return scale_ * std::sqrt(errors_->SquaredError(low)); }
+  void Calibrate(const LowParts& low, double measured) {
+    const double predicted = std::sqrt(errors_->SquaredError(low));
+    if (predicted > 0 && measured > 0 && std::isfinite(measured)) scale_ = measured / predicted;
+  }
+
+  // Returns what the raising of a part takes off the squared error, per byte that it costs.
+  double Worth(const LowParts& low, double squared, double saved, size_t part) const {
+    LowParts raised = low;
+    raised[part] = false;
+    const double gain = squared - errors_->SquaredError(raised);
+    const double cost = saved - errors_->SavedBytes(raised);
+    return std::max(gain, 0.0) / std::max(cost, 1.0);
+  }
+
+  // The parts in the order in which they are raised, one after the other, and each choice on the way.
+  std::vector<LowParts> Order() const {
+    LowParts low = errors_->All();
+    std::vector<LowParts> order = {low};
+    for (size_t i = 0; i < low.size(); ++i) {
+      if (errors_->parts()[i].overflows && !std::isfinite(report_.choices.front().error)) low[i] = false;
+    }
+    if (low != order.back()) order.push_back(low);
+    std::vector<double> worth(low.size(), 0);
+    // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
+    constexpr size_t kLooked = 8;
+    const auto look = [&](size_t part) {
+      worth[part] = Worth(low, errors_->SquaredError(low), errors_->SavedBytes(low), part);
+    };
+    for (size_t part = 0; part < low.size(); ++part) look(part);
+    for (;;) {
+      std::vector<size_t> open;
+      for (size_t part = 0; part < low.size(); ++part) {
+        if (low[part]) open.push_back(part);
+      }
+      if (open.empty()) return order;
+      const auto by_worth = [&](size_t a, size_t b) { return worth[a] > worth[b]; };
+      const size_t num_looked = std::min(kLooked, open.size());
+      std::partial_sort(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(num_looked), open.end(), by_worth);
+      open.resize(num_looked);
+      for (const size_t part : open) look(part);
+      low[*std::max_element(open.begin(), open.end(), [&](size_t a, size_t b) { return worth[a] < worth[b]; })] = false;
+      order.push_back(low);
+    }
+  }
+
+  // Finds the shortest beginning of the order that is within.
+  absl::Status CutOrder() {
+    const std::vector<LowParts> order = Order();
+    size_t beyond = 0, within = order.size() - 1;  // nothing is low in the last one
+    for (int cut = 0; cut < kMostCuts && within - beyond > 1 && HasRuns(); ++cut) {
+      size_t next = beyond + 1;
+      while (next + 1 < within && Predicted(order[next]) > Target()) ++next;
+      // Predictions that were wrong twice give way to halves.
+      if (cut > 1 && (next == beyond + 1 || next + 1 == within)) next = beyond + (within - beyond) / 2;
+      AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(order[next]));
+      Calibrate(order[next], error);
+      (error <= Target() ? within : beyond) = next;
+    }
+    return absl::OkStatus();
+  }
+
+  // Lowers parts again that the order raised although little depends on them: as many at once as are predicted to be
+  // within, half as many after a choice that was not. Where no choice was within, it begins with nothing low: the parts
+  // that the order raises last may be too much even alone.
+  absl::Status GiveBack() {
+    std::vector<size_t> refused;
+    size_t most = errors_->parts().size();
+    for (int i = 0; i < kMostGivenBack && HasRuns(); ++i) {
+      const std::optional<size_t> best = Best(Target());
+      if (best.has_value()) Calibrate(low_[*best], report_.choices[*best].error);
+      LowParts lowered = best.has_value() ? low_[*best] : LowParts(errors_->parts().size(), false);
+      std::vector<size_t> parts;
+      while (parts.size() < most) {
+        const std::optional<size_t> part = MostPromising(lowered, refused, parts.empty() ? kHopeless : 1);
+        if (!part.has_value()) break;
+        lowered[*part] = true;
+        parts.push_back(*part);
+      }
+      if (parts.empty()) return absl::OkStatus();
+      AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(lowered));
+      if (error <= Target()) continue;
+      most = std::max<size_t>(parts.size() / 2, 1);
+      if (parts.size() == 1) refused.push_back(parts.front());
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the part that saves the most bytes per error if it is lowered; one of many bytes comes first. `most`: the
+  // predicted error, by the target.
+  std::optional<size_t> MostPromising(const LowParts& from, const std::vector<size_t>& refused, double most) const {
+    const double squared = errors_->SquaredError(from), saved = errors_->SavedBytes(from);
+    std::optional<size_t> best;
+    std::pair<bool, double> best_worth;
+    for (size_t part = 0; part < from.size(); ++part) {
+      if (from[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
+      LowParts lowered = from;
+      lowered[part] = true;
+      const double more_saved = errors_->SavedBytes(lowered) - saved;
+      if (more_saved <= 0 || Predicted(lowered) > most * Target()) continue;
+      const double more_error = std::max(errors_->SquaredError(lowered) - squared, std::numeric_limits<double>::min());
+      const std::pair worth(more_saved > kLargeShare * report_.all_saved_bytes, more_saved / more_error);
+      if (!best.has_value() || worth > best_worth) {
+        best = part;
+        best_worth = worth;
+      }
+    }
+    return best;
+  }
+
+  // ---- choices
+  // Returns the choice of those within that saves the most. Everything low is what was asked for; another choice has to
+  // save something worth a model.
+  std::optional<size_t> Best(double limit) const {
+    std::optional<size_t> best;
+    for (size_t i = 0; i < report_.choices.size(); ++i) {
+      const VerifiedChoice& choice = report_.choices[i];
+      const bool is_within = choice.error <= limit && choice.held_out.value_or(0) <= report_.max_error;
+      const bool is_better = !best.has_value() || choice.saved_bytes > report_.choices[*best].saved_bytes;
+      if (is_within && (i == 0 || choice.saved_bytes > kLeastShare * report_.all_saved_bytes) && is_better) best = i;
+    }
+    return best;
+  }
+
+  // Takes the best choice that is within on the samples held out, too.
+  absl::Status Take() {
+    for (;;) {
+      std::optional<size_t> best = Best(Target());
+      if (!best.has_value()) best = Best(report_.max_error);
+      if (!best.has_value()) return Unreachable();
+      VerifiedChoice& choice = report_.choices[*best];
+      report_.taken = *best;
+      if (report_.held_out_samples == 0 || choice.held_out.has_value()) return absl::OkStatus();
+      if (report_.runs >= options_.budget_runs) return Unreachable();
+      AMP_RETURN_IF_ERROR(Report());
+      AMP_ASSIGN_OR_RETURN(LoadedFile file, Rewritten(low_[*best]));
+      AMP_ASSIGN_OR_RETURN(choice.held_out, samples_->ErrorOf(std::move(file), num_searched_, samples_->size()));
+      ++report_.runs;
+    }
+  }
+
+  std::vector<double> Shares() const {
+    std::vector<double> shares;
+    double sum = 0;
+    for (size_t i = 0; i < errors_->parts().size(); ++i) {
+      shares.push_back(errors_->SquaredError(errors_->Alone(i)));
+      sum += shares.back();
+    }
+    for (double& share : shares) share = sum > 0 ? share / sum : 0;
+    return shares;
+  }
+
+  absl::Status Unreachable() const {
+    const VerifiedChoice* best = &report_.choices.front();
+    for (const VerifiedChoice& choice : report_.choices) {
+      if (std::max(choice.error, choice.held_out.value_or(0)) < std::max(best->error, best->held_out.value_or(0))) {
+        best = &choice;
+      }
+    }
+    const std::vector<double> shares = Shares();
+    std::vector<size_t> order(shares.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return shares[a] > shares[b]; });
+    order.resize(std::min(order.size(), kNamedParts));
+    std::string parts;
+    for (const size_t part : order) {
+      absl::StrAppendFormat(&parts, "%s'%s' %.0f %%", parts.empty() ? "" : ", ", Escaped(errors_->parts()[part].name),
+                            100 * shares[part]);
+    }
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "--search: no choice of parts is within %.3g after %d runs; the best one has %.3g with %d of %d parts float32; "
+        "of the squared error have %s",
+        report_.max_error, report_.runs, std::max(best->error, best->held_out.value_or(0)), best->float32.size(),
+        report_.num_parts, parts));
+  }
+
+  FoundChoice Finish() {
+    const LowParts& low = low_[report_.taken];
+    const std::vector<double> shares = Shares();
+    FoundChoice found;
+    for (size_t i = 0; i < low.size(); ++i) {
+      if (low[i]) continue;
+      const Part& part = errors_->parts()[i];
+      report_.kept.push_back({part.name, part.nodes, shares[i]});
+      found.deny.insert(found.deny.end(), part.nodes.begin(), part.nodes.end());
+    }
+    std::stable_sort(report_.kept.begin(), report_.kept.end(),
+                     [](const KeptPart& a, const KeptPart& b) { return a.share > b.share; });
+    for (VerifiedChoice& choice : report_.choices) {
+      choice.is_on_front =
+          std::none_of(report_.choices.begin(), report_.choices.end(), [&](const VerifiedChoice& other) {
+            const bool is_no_worse = other.saved_bytes >= choice.saved_bytes && other.error <= choice.error;
+            return is_no_worse && (other.saved_bytes > choice.saved_bytes || other.error < choice.error);
+          });
+    }
+    found.report = std::move(report_);
+    return found;
+  }
+
+  const SensitivityTask& task_;
+  const RewriteOptions& options_;
+  std::unique_ptr<SampleRuns> samples_;
+  size_t num_searched_ = 0;  // the first samples; the others are held out
+  std::optional<PartErrors> errors_;
+  double scale_ = 1;  // of predictions
+  SearchReport report_;
+  std::vector<LowParts> low_;  // by choice
+  std::map<LowParts, size_t> index_;
+};
+
+}  // namespace
+
+absl::StatusOr<FoundChoice> SearchParts(const SensitivityTask& task) { return Searcher(task).Run(); }
+
+}  // namespace amp
