@@ -32,6 +32,7 @@
 #include "tools/library/train_options.h"
 #include "tools/library/verify_model.h"
 #include "tools/library/version.h"
+#include "tools/report/html_report.h"
 
 namespace amp {
 namespace {
@@ -68,7 +69,8 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   summary.changed = outcome.report.changed;
   summary.verification = rewritten.verification;
   summary.line = outcome.line;
-  if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
+  const bool is_json = !options.report_file.empty() && KindOfReport(options) == FileKind::kJson;
+  if (options.report || is_json) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
   if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
   summary.diff = std::move(outcome.diff);
@@ -202,16 +204,20 @@ std::vector<std::string> OfOutput(std::vector<std::string> notes, const std::str
 absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
                         const std::string& ranges, RewriteSummary& summary) {
   std::vector<FinishedFile> others;
-  const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text) {
-    const NewContent content{FileKind::kJson, options.force};
+  const auto prepare = [&](absl::string_view flag, const std::string& path, FileKind kind, const std::string& text) {
+    const NewContent content{kind, options.force};
     absl::StatusOr<FinishedFile> finished =
         PrepareFile(path, content, [&](AtomicFile& file) { return file.Append(text); });
     if (!finished.ok()) return OfFlag(flag, finished.status());
     others.push_back(*std::move(finished));
     return absl::OkStatus();
   };
-  if (!options.report_file.empty()) AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, summary.report));
-  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, ranges));
+  if (!options.report_file.empty()) {
+    const FileKind kind = KindOfReport(options);
+    const std::string text = kind == FileKind::kHtml ? ReportHtml(*summary.details) : summary.report;
+    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, kind, text));
+  }
+  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, FileKind::kJson, ranges));
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
   if (save != nullptr) {
     AMP_ASSIGN_OR_RETURN(const SaveResult saved, save->Commit(std::move(others)));
@@ -272,6 +278,9 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
   if (save != nullptr) file.warnings = Joined(std::move(file.warnings), OfOutput(save->Notes(), output));
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
+  }
+  if (KindOfReport(options) == FileKind::kHtml) {
+    AMP_ASSIGN_OR_RETURN(outcome.report.input_xxh3, HashOriginal(file));
   }
   RewriteSummary summary = Summarise(rewritten, input, setup, save.get());
   const std::string ranges =

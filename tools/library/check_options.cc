@@ -13,6 +13,7 @@
 #include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
 #include "tools/library/train_options.h"
+#include "tools/report/html_report.h"
 
 namespace amp {
 namespace {
@@ -136,6 +137,10 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
+FileKind KindOfReport(const RewriteOptions& options) {
+  return IsHtmlFile(options.report_file) ? FileKind::kHtml : FileKind::kJson;
+}
+
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output) {
   FileUses uses{.force = options.force};
   uses.reads.push_back({"MODEL", input});
@@ -143,7 +148,7 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
   uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
-  uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
+  uses.writes.push_back({"--report", options.report_file, KindOfReport(options)});
   if (options.calibration.empty()) {
     uses.reads.push_back({"--ranges", options.ranges});
   } else {

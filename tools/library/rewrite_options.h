@@ -122,6 +122,7 @@ struct RewriteOptions {
   std::string stop_after;
   std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
+  bool report_graph = false;                           // the summary's details can be written as HTML
   bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
   // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An
@@ -134,9 +135,10 @@ struct RewriteOptions {
   // Files only: Rewrite refuses what is set of these. No file that is read is ever written to.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
-  bool force = false;       // replace files of another kind than the one that is written there
-  bool dry_run = false;     // decide and report, write nothing
-  std::string report_file;  // the report as JSON: written together with the model, both or neither
+  bool force = false;    // replace files of another kind than the one that is written there
+  bool dry_run = false;  // decide and report, write nothing
+  // The report as JSON, or where the name ends in .html as HTML: written together with the model, both or neither.
+  std::string report_file;
   // Called when all is decided and written under temporary names, in a dry run too. An error is the call's error, and
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;

@@ -182,7 +182,8 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       ->group(safety);
 
   const std::string output = "What is printed";
-  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")
+  app.add_option("--report", a.report,
+                 "write what was decided and why: as JSON, or, to FILE.html, as a page for a browser; - for stdout")
       ->type_name("FILE.json")
       ->group(output);
   app.add_flag("--explain", a.explain,

@@ -54,6 +54,7 @@ Program Rewrite() {
                     {"--verify", {"--verify=@other.npz"}, "other.npz"}},
           .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
                      {"--report", {"--report", "%"}, FileKind::kJson},
+                     {"--report", {"--report", "@there.html"}, FileKind::kHtml, "there.html"},
                      {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson}},
           .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N",
                            "OP[,OP...]", "bash"},

@@ -1,0 +1,134 @@
+// The data of the report (tools/report/report_data.h), decoded: nodes, values, casts and weights by number.
+const SIZES = { float32: 4, float64: 8, int64: 8, int32: 4, float16: 2, bfloat16: 2 };
+
+// How a reason is drawn, and what it means. "list": a list, a rule or a flag says so; "neighbours": the types beside it
+// do; "guard": a guard does; "cannot": types or the target do not allow another one.
+export const REASONS = {
+  seeded: ["list", "its class is allow"],
+  forced: ["list", "a flag says so"],
+  denied: ["list", "its class is deny"],
+  level: ["list", "--level"],
+  unlisted: ["list", "no list has it"],
+  "not-processed": ["list", "excluded by name, or a BatchNormalization that cannot be replaced"],
+  between: ["neighbours", "between low nodes"],
+  follows: ["neighbours", "follows a low node"],
+  "clear-neighbour": ["neighbours", "its neighbours are low"],
+  "cast-joins": ["neighbours", "every reader of this cast is low"],
+  matches: ["neighbours", "must have the type of another node"],
+  "saves-traffic": ["neighbours", "float32 would move more bytes, or need more casts"],
+  "costs-traffic": ["neighbours", "the low type would move more bytes"],
+  "denied-by-path": ["neighbours", "a denied operator or a guard is ahead of it"],
+  "no-allowed-path": ["neighbours", "no allowed operator is near"],
+  group: ["neighbours", "must have the type of another node, which stays float32"],
+  guard: ["guard", "known to go wrong in 16 bits"],
+  "type-unknown": ["cannot", "the type of one of its values is not known"],
+  "schema-forbids": ["cannot", "its operator does not take the low type"],
+  "unknown-operator": ["cannot", "nobody knows its types: --op-signature"],
+  "signature-misfit": ["cannot", "it does not fit its signature"],
+  pinned: ["cannot", "types of sequences hold it"],
+  "no-fast-kernel": ["cannot", "the target is not fast with it"],
+  "function-call": ["cannot", "a call that is kept"],
+  body: ["cannot", "in a body of an operator that is no control flow"],
+  "not-float32": ["none", "has nothing to convert"],
+  constant: ["none", "goes with its readers"],
+  cast: ["none", "the model's own cast"],
+  replaced: ["none", "folded, or replaced by another node"],
+};
+
+export function decode(raw) {
+  const strings = raw.strings;
+  const columns = raw.nodes;
+  const column = (name) => (i) => strings[columns[name][i]];
+  const data = {
+    ...raw,
+    count: columns.count,
+    path: column("path"),
+    operator: column("operator"),
+    className: column("class"),
+    origin: column("origin"),
+    classWhy: column("why"),
+    type: column("type"),
+    reason: column("reason"),
+    because: column("because"),
+    isLow: (i) => columns.low[i] === 1,
+    isHeavy: (i) => columns.heavy[i] === 1,
+    hasGraph: columns.inputs !== undefined,
+  };
+  data.kind = (i) => (data.isLow(i) ? "low" : data.type(i) === "float32" ? "high" : "other");
+  data.border = (i) => (REASONS[data.reason(i)] || ["none"])[0];
+  data.casts = raw.casts.map(([name, value, graphValue, from, to, elements, readers, nodes]) => ({
+    name: strings[name],
+    valueName: strings[value],
+    value: graphValue,
+    from: strings[from],
+    to: strings[to],
+    elements,
+    bytes: elements < 0 ? -1 : elements * ((SIZES[strings[from]] || 4) + (SIZES[strings[to]] || 2)),
+    readers: readers.map((reader) => strings[reader]),
+    nodes,
+  }));
+  data.weights = raw.weights.map((w) => ({
+    name: strings[w[0]],
+    before: w[1],
+    after: w[2],
+    originalStays: w[3] === 1,
+    saturated: w[4] === 1,
+    largest: w[5],
+    overflow: w[6],
+    underflow: w[7],
+    subnormal: w[8],
+    error: w[9],
+    exponents: { first: w[10], width: w[11], bins: w[12], zeros: w[13], notFinite: w[14] },
+  }));
+  if (data.hasGraph) connect(data);
+  let haystacks = null;
+  // The nodes whose path, operator, type, class or reason hold all of the words.
+  data.find = (text, limit) => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [];
+    if (words.length === 0) return found;
+    if (haystacks === null) {
+      haystacks = Array.from({ length: data.count }, (_, i) =>
+        `${data.path(i)}\n${data.operator(i)}\n${data.type(i)}\n${data.className(i)}\n${data.reason(i)}`.toLowerCase(),
+      );
+    }
+    for (let i = 0; i < data.count && found.length < limit; ++i) {
+      if (words.every((word) => haystacks[i].includes(word))) found.push(i);
+    }
+    return found;
+  };
+  return data;
+}
+
+// Adds who gives and who reads each value.
+function connect(data) {
+  const { values, strings } = data;
+  data.inputsOf = (i) => data.nodes.inputs[i];
+  data.outputsOf = (i) => data.nodes.outputs[i];
+  data.valueName = (v) => strings[values.name[v]];
+  data.valueType = (v) => strings[values.type[v]];
+  data.isConstant = (v) => values.constant[v] === 1;
+  data.producer = new Int32Array(values.count).fill(-1);
+  data.readers = new Map();
+  for (let i = 0; i < data.count; ++i) {
+    for (const v of data.outputsOf(i)) data.producer[v] = i;
+    for (const v of data.inputsOf(i)) {
+      if (data.isConstant(v)) continue;
+      if (data.readers.has(v)) data.readers.get(v).push(i);
+      else data.readers.set(v, [i]);
+    }
+  }
+  data.observed = new Map(values.observed.map(([v, largest, overflow, underflow, error]) => [
+    v,
+    { largest, overflow, underflow, error },
+  ]));
+  // By value: its casts.
+  data.castsOf = new Map();
+  for (const cast of data.casts) {
+    if (cast.value < 0) continue;
+    if (!data.castsOf.has(cast.value)) data.castsOf.set(cast.value, []);
+    data.castsOf.get(cast.value).push(cast);
+  }
+  data.castBetween = (v, reader) => (data.castsOf.get(v) || []).find((cast) => cast.nodes.includes(reader));
+  data.weightsByName = new Map(data.weights.map((weight) => [weight.name, weight]));
+}
