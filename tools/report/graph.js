@@ -90,16 +90,17 @@ export class GraphView {
 
   layOut(boxes) {
     const layout = new dagre.graphlib.Graph();
-    layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 30, ranker: boxes.length > 60 ? "longest-path" : "tight-tree" });
+    layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 44, ranker: "tight-tree" });
     for (const box of boxes) {
       box.words = this.describe(box);
-      box.width = Math.max(84, Math.min(240, 22 + Math.max(box.words.title.length * 7.4, box.words.text.length * 6.2)));
+      box.width = Math.max(84, Math.min(270, 22 + Math.max(box.words.title.length * 8.1, box.words.text.length * 6.4)));
       box.height = box.group && !box.outside ? 50 : 40;
       layout.setNode(box.id, { width: box.width, height: box.height });
     }
     this.edges = boxes.flatMap((box) => [...box.out.values()]);
+    // dagre halves the space between ranks and doubles the lengths, so that labels have a rank: only casts need one.
     for (const edge of this.edges) {
-      const mark = edge.casts.size ? { width: 70, height: 14, labelpos: "r" } : { width: 0, height: 0 };
+      const mark = edge.casts.size ? { width: 70, height: 14, labelpos: "r" } : { width: 0, height: 0, minlen: 0.5 };
       layout.setEdge(edge.from.id, edge.to.id, mark);
     }
     dagre.layout(layout);
@@ -203,8 +204,9 @@ export class GraphView {
     const { clientWidth: w, clientHeight: h } = this.canvas;
     const across = Math.min(1.25, (w - 40) / this.size.width);
     const all = Math.min(across, (h - 96) / this.size.height);
-    const k = whole ? all : Math.max(all, Math.min(across, 0.75), 0.35);
-    this.transform = { k, x: Math.max((w - this.size.width * k) / 2, 20 - (k > across ? (this.size.width * k - w) / 2 : 0)), y: Math.max(48, (h - 48 - this.size.height * k) / 2) };
+    const k = whole ? all : Math.max(all, Math.min(across, 0.75), 0.5);
+    const top = this.boxes.reduce((a, b) => (b.y < a.y ? b : a)).x;
+    this.transform = { k, x: w / 2 - (k > across ? top : this.size.width / 2) * k, y: Math.max(48, (h - 48 - this.size.height * k) / 2) };
     this.apply();
   }
 

@@ -39,7 +39,7 @@ function select(i) {
   panel.replaceChildren(...[whyPanel(data, i, { openNode: goTo, showInGraph: null })].flat(4).filter(Boolean));
   panel.scrollTop = 0;
   const hash = `#node=${encodeURIComponent(data.path(i).toWellFormed?.() ?? data.path(i))}`;
-  if (hash.length < 4000 && location.hash !== hash) history.replaceState(null, "", hash);
+  if (hash.length < 4000 && location.protocol !== "about:") history.replaceState(null, "", hash);
 }
 
 // Goes to a node: in the graph where it is drawn, else the panel alone.

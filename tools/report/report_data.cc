@@ -4,7 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/node_hash_map.h"
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
@@ -14,20 +15,33 @@ namespace {
 
 constexpr int kFormat = 1;
 
-// Strings by number; each is kept once.
+// Strings by number; each is there once. What they point to must outlive this.
 class Strings {
  public:
   size_t Of(absl::string_view text) {
-    const auto [it, is_new] = numbers_.try_emplace(std::string(text), order_.size());
-    if (is_new) order_.push_back(&it->first);
+    const auto [it, is_new] = numbers_.try_emplace(text, order_.size());
+    if (is_new) order_.push_back(text);
     return it->second;
   }
-  const std::vector<const std::string*>& order() const { return order_; }
+  const std::vector<absl::string_view>& order() const { return order_; }
 
  private:
-  absl::node_hash_map<std::string, size_t> numbers_;
-  std::vector<const std::string*> order_;
+  absl::flat_hash_map<absl::string_view, size_t> numbers_;
+  std::vector<absl::string_view> order_;
 };
+
+// Whether text stands in JSON and in a script element as it is.
+bool IsPlain(absl::string_view text) {
+  return absl::c_all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '<'; });
+}
+
+void AppendString(std::string& to, absl::string_view text) {
+  if (!IsPlain(text)) {
+    to += ScriptSafeString(text);
+    return;
+  }
+  absl::StrAppend(&to, "\"", text, "\"");
+}
 
 // A number as JSON; text where it is none.
 std::string Number(double value) {
@@ -61,7 +75,7 @@ class DataWriter {
     AddWeights();
     // Last, as all of the above use them.
     Key("strings");
-    AppendList(text_, strings_.order(), [&](const std::string* string) { text_ += ScriptSafeString(*string); });
+    AppendList(text_, strings_.order(), [&](absl::string_view string) { AppendString(text_, string); });
     return std::move(text_) + "}";
   }
 

@@ -1,7 +1,7 @@
-// The nodes as a tree of groups, by the scopes of their names, and what one open group shows: at most about 150 boxes.
+// The nodes as a tree of groups, by the scopes of their names, and what one open group shows: at most about 100 boxes.
 //
 //   /block/0/MatMul, /block/0/Relu, /block/1/MatMul, ...    block: "0 … 11 × 12", which opens to 12 groups
-const SPLIT_OVER = 150; // boxes in one group
+const SPLIT_OVER = 80; // boxes in one group
 const FOLD_OVER = 40; // boxes from which on chains are folded
 const SHORTEST_CHAIN = 3;
 
@@ -136,7 +136,7 @@ function findRounds(data, group) {
 function split(data, group) {
   const items = group.items;
   if (items.length <= SPLIT_OVER) return;
-  const size = Math.max(50, Math.ceil(items.length / 60));
+  const size = Math.max(40, Math.ceil(items.length / 40));
   const parts = [];
   for (let i = 0; i < items.length; i += size) {
     const slice = items.slice(i, i + size);
