@@ -33,7 +33,9 @@ struct ReportGraph {
   std::vector<ReportValue> values;
   std::vector<Node> nodes;              // one for each node of the report
   std::vector<size_t> inputs, outputs;  // of the main graph
-  IdVector<ValueId, size_t> index;      // of the model's values into `values`; values.size() and more: it has none
+  // For each node the name of its first output in the rewritten model; "" where it has none.
+  std::vector<std::string> first_outputs;
+  IdVector<ValueId, size_t> index;  // of the model's values into `values`; values.size() and more: it has none
 };
 
 // `nodes`: those of the report, in its order; one that is there twice is drawn once. `observed` may be null. Linear in

@@ -19,6 +19,7 @@
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
+#include "passes/report/annotate_nodes.h"
 #include "passes/report/explain_nodes.h"
 
 namespace amp {
@@ -234,7 +235,15 @@ void ReportWriter::AddRemovedCasts(const Model& model, const std::vector<NodeId>
   }
 }
 
+void ReportWriter::Annotate(Model& model) const { AnnotateNodes(model, node_ids_, report_.nodes); }
+
 Report ReportWriter::Finish(const Model& model, bool changed) {
+  if (report_.graph.has_value()) {
+    for (const NodeId id : node_ids_) {
+      const Node& node = model.node(id);
+      report_.graph->first_outputs.push_back(node.erased ? "" : model.value(node.Output(0)).name);
+    }
+  }
   report_.changed = changed;
   report_.warnings = model.warnings();
   report_.opset_after = changed ? model.opset("") : report_.opset_before;

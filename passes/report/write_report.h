@@ -39,6 +39,8 @@ class ReportWriter {
   void AddWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
   // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
   void SetOpsetObstacle(std::string obstacle);
+  // Writes into each node's metadata why it is what it is.
+  void Annotate(Model& model) const;
   void AddHints(const std::vector<std::string>& hints) {
     report_.hints.insert(report_.hints.end(), hints.begin(), hints.end());
   }

@@ -33,6 +33,7 @@
 #include "tools/library/verify_model.h"
 #include "tools/library/version.h"
 #include "tools/report/html_report.h"
+#include "tools/report/node_data.h"
 
 namespace amp {
 namespace {
@@ -216,6 +217,10 @@ absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& o
     const FileKind kind = KindOfReport(options);
     const std::string text = kind == FileKind::kHtml ? ReportHtml(*summary.details) : summary.report;
     AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, kind, text));
+  }
+  if (!options.node_data_file.empty()) {
+    const std::string text = NodeDataJson(*summary.details);
+    AMP_RETURN_IF_ERROR(prepare("--node-data", options.node_data_file, FileKind::kJson, text));
   }
   if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, FileKind::kJson, ranges));
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));

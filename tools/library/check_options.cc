@@ -38,6 +38,8 @@ absl::Status CheckKeepIo(const RewriteOptions& options) {
 absl::Status CheckUndo(const RewriteOptions& options) {
   if (!TakesBack(options)) return absl::OkStatus();
   const std::string flag = !options.print_after.empty()        ? "--print-after"
+                           : options.annotate                  ? "--annotate"
+                           : !options.node_data_file.empty()   ? "--node-data"
                            : !options.free_dims.empty()        ? "--dim"
                            : WrapsTrainingGraph(options.train) ? "--loss-scale"
                                                                : FirstDecidingFlag(options);
@@ -129,6 +131,7 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   const char* const of_files = options.in_place                                               ? "--in-place"
                                : options.dry_run                                              ? "--dry-run"
                                : !options.report_file.empty()                                 ? "--report"
+                               : !options.node_data_file.empty()                              ? "--node-data"
                                : options.force                                                ? "--force"
                                : options.before_replacing != nullptr                          ? "before_replacing"
                                : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
@@ -149,6 +152,7 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
   uses.writes.push_back({"--report", options.report_file, KindOfReport(options)});
+  uses.writes.push_back({"--node-data", options.node_data_file, FileKind::kJson});
   if (options.calibration.empty()) {
     uses.reads.push_back({"--ranges", options.ranges});
   } else {
@@ -169,6 +173,7 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
   }
   if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
   AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--node-data", options.node_data_file));
   return CheckFileUses(FilesOf(options, input, output));
 }
 

@@ -115,6 +115,7 @@ struct RewriteOptions {
   std::map<std::string, std::string> free_dims;
   std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
+  bool annotate = false;  // metadata_props of each node say its type and why; raises the IR version to 10
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;
@@ -139,6 +140,8 @@ struct RewriteOptions {
   bool dry_run = false;  // decide and report, write nothing
   // The report as JSON, or where the name ends in .html as HTML: written together with the model, both or neither.
   std::string report_file;
+  // An overlay for Model Explorer, as JSON: the type of each node and why, by output.
+  std::string node_data_file;
   // Called when all is decided and written under temporary names, in a dry run too. An error is the call's error, and
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;

@@ -138,7 +138,8 @@ RewriteSettings SettingsFrom(const Choices& choices) {
     };
   }
   settings.may_go_on = options.may_go_on;
-  settings.describe_graph = options.report_graph || IsHtmlFile(options.report_file);
+  settings.annotate = options.annotate;
+  settings.describe_graph = options.report_graph || IsHtmlFile(options.report_file) || !options.node_data_file.empty();
   settings.diff = options.diff;
   return settings;
 }

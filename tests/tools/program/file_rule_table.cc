@@ -55,6 +55,7 @@ Program Rewrite() {
           .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
                      {"--report", {"--report", "%"}, FileKind::kJson},
                      {"--report", {"--report", "@there.html"}, FileKind::kHtml, "there.html"},
+                     {"--node-data", {"--node-data", "%"}, FileKind::kJson},
                      {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson}},
           .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N",
                            "OP[,OP...]", "bash"},
