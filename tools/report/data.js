@@ -56,30 +56,21 @@ export function decode(raw) {
   };
   data.kind = (i) => (data.isLow(i) ? "low" : data.type(i) === "float32" ? "high" : "other");
   data.border = (i) => (REASONS[data.reason(i)] || ["none"])[0];
-  data.casts = raw.casts.map(([name, value, graphValue, from, to, elements, readers, nodes]) => ({
-    name: strings[name],
-    valueName: strings[value],
-    value: graphValue,
-    from: strings[from],
-    to: strings[to],
-    elements,
-    bytes: elements < 0 ? -1 : elements * ((SIZES[strings[from]] || 4) + (SIZES[strings[to]] || 2)),
-    readers: readers.map((reader) => strings[reader]),
-    nodes,
-  }));
-  data.weights = raw.weights.map((w) => ({
-    name: strings[w[0]],
-    before: w[1],
-    after: w[2],
-    originalStays: w[3] === 1,
-    saturated: w[4] === 1,
-    largest: w[5],
-    overflow: w[6],
-    underflow: w[7],
-    subnormal: w[8],
-    error: w[9],
-    exponents: { first: w[10], width: w[11], bins: w[12], zeros: w[13], notFinite: w[14] },
-  }));
+  data.casts = raw.casts.map(([name, valueName, value, ...rest]) => {
+    const [from, to, elements, readers, nodes] = rest;
+    const cast = { name, valueName, from, to };
+    for (const key of Object.keys(cast)) cast[key] = strings[cast[key]];
+    const bytes = elements < 0 ? -1 : elements * ((SIZES[cast.from] || 4) + (SIZES[cast.to] || 2));
+    return { ...cast, value, elements, bytes, readers: readers.map((reader) => strings[reader]), nodes };
+  });
+  data.weights = raw.weights.map((weight) => {
+    const [name, before, after, stays, saturated, largest, overflow, underflow, subnormal, error, ...rest] = weight;
+    const [first, width, bins, zeros, notFinite] = rest;
+    const counts = { largest, overflow, underflow, subnormal, error };
+    const exponents = { first, width, bins, zeros, notFinite };
+    const facts = { originalStays: stays === 1, saturated: saturated === 1 };
+    return { name: strings[name], before, after, ...facts, ...counts, exponents };
+  });
   if (data.hasGraph) connect(data);
   let haystacks = null;
   // The nodes whose path, operator, type, class or reason hold all of the words.
@@ -88,9 +79,9 @@ export function decode(raw) {
     const found = [];
     if (words.length === 0) return found;
     if (haystacks === null) {
-      haystacks = Array.from({ length: data.count }, (_, i) =>
-        `${data.path(i)}\n${data.operator(i)}\n${data.type(i)}\n${data.className(i)}\n${data.reason(i)}`.toLowerCase(),
-      );
+      const columns = [data.path, data.operator, data.type, data.className, data.reason];
+      const textOf = (i) => columns.map((column) => column(i)).join("\n");
+      haystacks = Array.from({ length: data.count }, (_, i) => textOf(i).toLowerCase());
     }
     for (let i = 0; i < data.count && found.length < limit; ++i) {
       if (words.every((word) => haystacks[i].includes(word))) found.push(i);
@@ -118,10 +109,8 @@ function connect(data) {
       else data.readers.set(v, [i]);
     }
   }
-  data.observed = new Map(values.observed.map(([v, largest, overflow, underflow, error]) => [
-    v,
-    { largest, overflow, underflow, error },
-  ]));
+  const asRange = ([v, largest, overflow, underflow, error]) => [v, { largest, overflow, underflow, error }];
+  data.observed = new Map(values.observed.map(asRange));
   // By value: its casts.
   data.castsOf = new Map();
   for (const cast of data.casts) {

@@ -1,5 +1,5 @@
-# cmake -DOUT=x.cc -DPAGE=page.html -DSTYLE=style.css "-DSCRIPTS=a.js;b.js" [-DLAYOUT=dagre.min.js] -P embed.cmake
-# writes the page as raw string literals behind tools/report/embedded_page.h. The scripts are ES modules that stand in
+# cmake -DOUT=x.cc -DPAGE=page.html -DSTYLE=style.css -DLICENCE=dagre_licence.txt "-DSCRIPTS=a.js;b.js"
+# [-DLAYOUT=dagre.min.js] -P embed.cmake writes the page as raw string literals behind tools/report/embedded_page.h. The scripts are ES modules that stand in
 # an order in which each uses only those before it: they are joined, without their import and export words.
 cmake_policy(VERSION 3.25)
 set(own "")
@@ -39,8 +39,10 @@ string(REGEX REPLACE ".$" "=" hash "${hash}")
 
 file(READ "${PAGE}" page)
 file(READ "${STYLE}" style)
+file(READ "${LICENCE}" licence)
 string(REPLACE "@HASH@" "${hash}" page "${page}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@LICENCE@" "${licence}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
 string(FIND "${page}" "@DATA@" at)
 string(SUBSTRING "${page}" 0 ${at} before)

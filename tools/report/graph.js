@@ -1,43 +1,43 @@
 // The graph of one open group: boxes laid out by dagre, drawn as SVG, moved by pointer, wheel and keys.
 import { REASONS } from "./data.js";
 import { bytesText, el, movedText, plural, say, shown, svg } from "./elements.js";
-import { partsBar } from "./charts.js";
+import { typeBar } from "./charts.js";
 import { groupPath, openChain, plainName, viewOf } from "./scopes.js";
 
-const KIND_WORDS = (data) => ({ low: data.dtype, high: "float32", other: "no float" });
+const WIDTH = { title: 8.1, text: 6.4 }; // of a letter
+const KEYS = "Graph. Arrow keys move between boxes, Enter opens, Escape goes up, plus and minus zoom, 0 fits.";
+const wordOf = (data, kind) => ({ low: data.dtype, high: "float32", other: "no float" })[kind];
+
+// The end of an edge.
+function arrow(name) {
+  const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+  return svg("marker", { id: `arrow-${name}`, ...size }, svg(`path.${name}`, { d: "M0,0 L8,4 L0,8 z" }));
+}
 
 export class GraphView {
-  constructor(data, scopes, { onnode }) {
+  constructor(data, scopes, onnode) {
     Object.assign(this, { data, scopes, onnode, open: scopes.root, selected: -1, transform: { x: 0, y: 0, k: 1 } });
-    this.crumbs = el("nav", { class: "crumbs", "aria-label": "Open groups" });
-    this.layer = svg("g", {});
-    this.canvas = svg(
-      "svg",
-      { class: "graph", tabindex: 0, role: "group", "aria-label": "Graph. Arrow keys move between boxes, Enter opens, Escape goes up, plus and minus zoom, 0 fits." },
-      svg("defs", {}, ["edge", "castedge"].map((name) => svg("marker", { id: `arrow-${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0,0 L8,4 L0,8 z", class: name })))),
-      this.layer,
-    );
-    const button = (text, label, act) => el("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
-    const zoom = el("div", { class: "zoom" }, button("+", "Zoom in", () => this.zoomBy(1.3)), button("−", "Zoom out", () => this.zoomBy(1 / 1.3)), button("⤢", "Fit", () => this.fit(true)));
-    this.element = el("div", { class: "stage" }, this.crumbs, this.canvas, zoom, this.legend());
+    this.crumbs = el("nav.crumbs", { "aria-label": "Open groups" });
+    this.layer = svg("g");
+    const marks = svg("defs", arrow("edge"), arrow("castedge"));
+    this.canvas = svg("svg.graph", { tabindex: 0, role: "group", "aria-label": KEYS }, marks, this.layer);
+    const button = (text, title, onclick) => el("button", { "aria-label": title, title, onclick }, text);
+    const zoom = [
+      button("+", "Zoom in", () => this.zoomBy(1.3)),
+      button("−", "Zoom out", () => this.zoomBy(1 / 1.3)),
+      button("⤢", "Fit", () => this.fit(true)),
+    ];
+    this.element = el("div.stage", this.crumbs, this.canvas, el("div.zoom", zoom), this.legend());
     this.listen();
   }
 
   legend() {
-    const words = KIND_WORDS(this.data);
-    const swatch = (name, text) => el("span", {}, el("i", { class: `swatch ${name}` }), text);
-    return el(
-      "div",
-      { class: "legend" },
-      swatch("low", words.low),
-      swatch("high", "float32"),
-      swatch("other", "no float"),
-      swatch("by-list", "a list or flag decides"),
-      swatch("by-neighbours", "the neighbours decide"),
-      swatch("by-guard", "a guard"),
-      swatch("by-cannot", "types forbid"),
-      el("span", {}, el("i", { class: "castmark" }), "cast, bytes moved"),
-    );
+    const why = { list: "a list or flag decides", neighbours: "the neighbours decide", guard: "a guard" };
+    why.cannot = "types forbid";
+    const swatch = (name, text) => el("span", el(`i.swatch.${name}`), text);
+    const types = ["low", "high", "other"].map((kind) => swatch(kind, wordOf(this.data, kind)));
+    const swatches = [types, Object.entries(why).map(([name, text]) => swatch(`by-${name}`, text))];
+    return el("div.legend", swatches, el("span", el("i.castmark"), "cast, bytes moved"));
   }
 
   // Opens a group; with `node` that node is selected and comes to the middle.
@@ -51,7 +51,7 @@ export class GraphView {
     this.draw();
     this.drawCrumbs();
     this.fit(false);
-    const box = boxes.find((each) => each.node === node && !each.outside) || boxes.find((each) => each.chain?.includes(node));
+    const box = boxes.find((each) => each.chain?.includes(node) || (each.node === node && !each.outside));
     if (node >= 0 && box?.chain) {
       this.show(openChain(this.data, box.chain, group), node);
       return;
@@ -67,25 +67,33 @@ export class GraphView {
     return home !== null;
   }
 
-  describe(box) {
+  // The two lines of a box, and what a screen reader says of it.
+  describe({ value, isInput, chain, group, node }) {
     const { data } = this;
-    if (box.value !== undefined) {
-      return { title: shown(data.valueName(box.value), 26), text: data.valueType(box.value).slice(0, 34), label: `${box.isInput ? "Input" : "Output"} ${shown(data.valueName(box.value), 80)}, ${data.valueType(box.value)}` };
+    if (value !== undefined) {
+      const [name, type] = [data.valueName(value), data.valueType(value)];
+      const label = `${isInput ? "Input" : "Output"} ${shown(name, 80)}, ${type}`;
+      return { title: shown(name, 26), text: type.slice(0, 34), label };
     }
-    if (box.chain) {
-      const words = box.chain.map((i) => data.operator(i));
+    if (chain) {
+      const words = chain.map((i) => data.operator(i));
       const title = words.length > 3 ? `${words[0]} → … → ${words[words.length - 1]}` : words.join(" → ");
-      return { title: shown(title, 30), text: `${box.chain.length} in a row`, label: `Chain of ${box.chain.length} nodes: ${words.slice(0, 10).join(", ")}` };
+      const label = `Chain of ${chain.length} nodes: ${words.slice(0, 10).join(", ")}`;
+      return { title: shown(title, 30), text: `${chain.length} in a row`, label };
     }
-    if (box.group) {
-      const { group } = box;
-      const times = group.repeats ? ` × ${group.repeats}` : "";
-      return { title: shown(group.name, 24) + times, text: plural(group.count, "node"), label: `Group ${shown(group.name, 80)}${times}, ${plural(group.count, "node")}, ${group.low} in ${data.dtype}, ${group.high} in float32` };
+    if (group) {
+      const name = (most) => shown(group.name, most) + (group.repeats ? ` × ${group.repeats}` : "");
+      const text = plural(group.count, "node");
+      const label = `Group ${name(80)}, ${text}, ${group.low} in ${data.dtype}, ${group.high} in float32`;
+      return { title: name(24), text, label };
     }
-    const i = box.node;
-    const name = plainName(data, i); // which may say no more than the operator does: then the shape does
-    const says = name.startsWith(data.operator(i)) && data.outputsOf(i).length ? data.valueType(data.outputsOf(i)[0]) : name;
-    return { title: shown(data.operator(i), 26), text: shown(says, 30), label: `${shown(data.operator(i), 60)} ${shown(data.path(i), 120)}, ${KIND_WORDS(data)[data.kind(i)]}, ${(REASONS[data.reason(i)] || ["", data.reason(i)])[1]}` };
+    const name = plainName(data, node); // which may say no more than the operator does: then the shape does
+    const [output] = data.outputsOf(node);
+    const says = name.startsWith(data.operator(node)) && output !== undefined ? data.valueType(output) : name;
+    const why = (REASONS[data.reason(node)] || ["", data.reason(node)])[1];
+    const operator = (most) => shown(data.operator(node), most);
+    const label = `${operator(60)} ${shown(data.path(node), 120)}, ${wordOf(data, data.kind(node))}, ${why}`;
+    return { title: operator(26), text: shown(says, 30), label };
   }
 
   layOut(boxes) {
@@ -93,7 +101,8 @@ export class GraphView {
     layout.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 44, ranker: "tight-tree" });
     for (const box of boxes) {
       box.words = this.describe(box);
-      box.width = Math.max(84, Math.min(270, 22 + Math.max(box.words.title.length * 8.1, box.words.text.length * 6.4)));
+      const longest = Math.max(box.words.title.length * WIDTH.title, box.words.text.length * WIDTH.text);
+      box.width = Math.max(84, Math.min(270, 22 + longest));
       box.height = box.group && !box.outside ? 50 : 40;
       layout.setNode(box.id, { width: box.width, height: box.height });
     }
@@ -114,51 +123,61 @@ export class GraphView {
     this.layer.replaceChildren(...parts);
   }
 
-  drawEdge(edge) {
-    const [first, ...rest] = edge.points;
-    let d = `M${first.x},${first.y}`;
-    for (let k = 0; k < rest.length - 1; ++k) d += ` Q${rest[k].x},${rest[k].y} ${(rest[k].x + rest[k + 1].x) / 2},${(rest[k].y + rest[k + 1].y) / 2}`;
-    const last = rest[rest.length - 1];
-    d += ` L${last.x},${last.y}`;
-    const name = edge.casts.size ? "castedge" : "edge";
-    const line = svg("path", { class: name, d, "marker-end": `url(#arrow-${name})` });
-    line.append(svg("title", {}, `${[...edge.values].slice(0, 5).map((v) => `${shown(this.data.valueName(v), 80)} ${this.data.valueType(v)}`).join("\n")}`));
-    if (edge.casts.size === 0) return line;
-    const m = Math.min(edge.points.length - 2, Math.max(1, Math.floor((edge.points.length - 1) / 2)));
-    const middle = { x: (edge.points[m].x + edge.points[m + 1].x) / 2, y: (edge.points[m].y + edge.points[m + 1].y) / 2 };
-    const casts = [...edge.casts];
-    const bytes = casts.reduce((sum, cast) => (sum < 0 || cast.bytes < 0 ? -1 : sum + cast.bytes), 0);
-    const mark = svg("g", { class: "cast", transform: `translate(${middle.x},${middle.y})` }, svg("path", { d: "M0,-6 L6,0 L0,6 L-6,0 z" }), svg("text", { x: 9, y: 4 }, bytes < 0 ? "cast" : bytesText(bytes)));
-    mark.append(svg("title", {}, casts.map((cast) => `${shown(cast.valueName, 80)}: ${cast.from} → ${cast.to}, ${movedText(cast.bytes)}`).join("\n")));
-    return svg("g", {}, line, mark);
+  drawEdge({ points, values, casts }) {
+    const { data } = this;
+    const middle = (a, b) => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 });
+    const text = ({ x, y }) => `${x},${y}`;
+    const [first, ...rest] = points;
+    let d = `M${text(first)}`;
+    for (let k = 0; k + 1 < rest.length; ++k) d += ` Q${text(rest[k])} ${text(middle(rest[k], rest[k + 1]))}`;
+    d += ` L${text(rest[rest.length - 1])}`;
+    const name = casts.size ? "castedge" : "edge";
+    const passing = [...values].slice(0, 5).map((v) => `${shown(data.valueName(v), 80)} ${data.valueType(v)}`);
+    const line = svg(`path.${name}`, { d, "marker-end": `url(#arrow-${name})` }, svg("title", passing.join("\n")));
+    if (casts.size === 0) return line;
+    const m = Math.min(points.length - 2, Math.max(1, Math.floor((points.length - 1) / 2)));
+    const bytes = [...casts].reduce((sum, cast) => (sum < 0 || cast.bytes < 0 ? -1 : sum + cast.bytes), 0);
+    const said = [...casts].map((c) => `${shown(c.valueName, 80)}: ${c.from} → ${c.to}, ${movedText(c.bytes)}`);
+    const mark = svg(
+      "g.cast",
+      { transform: `translate(${text(middle(points[m], points[m + 1]))})` },
+      svg("path", { d: "M0,-6 L6,0 L0,6 L-6,0 z" }),
+      svg("text", { x: 9, y: 4 }, bytes < 0 ? "cast" : bytesText(bytes)),
+      svg("title", said.join("\n")),
+    );
+    return svg("g", line, mark);
   }
 
   drawBox(box) {
     const { data } = this;
-    const { width: w, height: h } = box;
-    const node = box.chain ? box.chain[0] : box.node;
-    const classes = ["box"];
-    if (box.outside) classes.push("outside");
-    if (box.value !== undefined) classes.push("port");
-    else if (box.group) classes.push("group");
-    else classes.push(data.kind(node), `by-${data.border(node)}`);
-    if (box.node === this.selected && this.selected >= 0) classes.push("selected");
-    const g = svg("g", { class: classes.join(" "), role: "button", tabindex: -1, "aria-label": box.words.label, transform: `translate(${box.x - w / 2},${box.y - h / 2})` });
-    if (box.group?.repeats || box.chain) for (const shift of [6, 3]) g.append(svg("rect", { class: "behind", x: shift, y: shift, width: w, height: h, rx: 6 }));
-    g.append(svg("rect", { class: "shape", width: w, height: h, rx: box.value !== undefined ? h / 2 : 6 }));
-    g.append(svg("text", { class: "title", x: w / 2, y: 17, "text-anchor": "middle" }, box.words.title));
-    g.append(svg("text", { class: "text", x: w / 2, y: 31, "text-anchor": "middle" }, box.words.text));
-    if (box.group && !box.outside) {
-      const { low, high, count } = box.group;
-      const bar = partsBar([["low", low, data.dtype], ["high", high, "float32"], ["other", count - low - high, "no float"]]);
-      for (const [name, value] of Object.entries({ x: 10, y: h - 13, width: w - 20, height: 6 })) bar.setAttribute(name, value);
-      g.append(bar);
-    }
-    g.append(svg("title", {}, box.words.label));
-    g.addEventListener("click", () => !this.dragged && this.activate(box));
-    g.addEventListener("focus", () => (this.focused = box));
-    box.element = g;
-    return g;
+    const { width, height, words, group, chain, value, outside } = box;
+    const node = chain ? chain[0] : box.node;
+    const kind = value !== undefined ? "port" : group ? "group" : `${data.kind(node)} by-${data.border(node)}`;
+    const isSelected = box.node === this.selected && this.selected >= 0;
+    const properties = {
+      class: ["box", outside && "outside", kind, isSelected && "selected"].filter(Boolean).join(" "),
+      role: "button",
+      tabindex: -1,
+      "aria-label": words.label,
+      transform: `translate(${box.x - width / 2},${box.y - height / 2})`,
+      onclick: () => !this.dragged && this.activate(box),
+      onfocus: () => (this.focused = box),
+    };
+    const behind = group?.repeats || chain ? [6, 3] : [];
+    const place = { x: 10, y: height - 13, width: width - 20, height: 6 };
+    const counts = group && { ...group, other: group.count - group.low - group.high };
+    const bar = group && !outside ? typeBar(data, counts, place) : null;
+    box.element = svg(
+      "g",
+      properties,
+      behind.map((shift) => svg("rect.behind", { x: shift, y: shift, width, height, rx: 6 })),
+      svg("rect.shape", { width, height, rx: value !== undefined ? height / 2 : 6 }),
+      svg("text.title", { x: width / 2, y: 17, "text-anchor": "middle" }, words.title),
+      svg("text.text", { x: width / 2, y: 31, "text-anchor": "middle" }, words.text),
+      bar,
+      svg("title", words.label),
+    );
+    return box.element;
   }
 
   activate(box) {
@@ -189,7 +208,7 @@ export class GraphView {
     const items = path.map((group, k) => {
       const name = k === 0 ? "model" : shown(group.name, 40) + (group.repeats ? ` × ${group.repeats}` : "");
       if (k === path.length - 1) return el("b", { "aria-current": "location" }, name);
-      return el("button", { type: "button", class: "link", onclick: () => this.show(group) }, name);
+      return el("button.link", { onclick: () => this.show(group) }, name);
     });
     this.crumbs.replaceChildren(...items.flatMap((item, k) => (k ? [document.createTextNode(" / "), item] : [item])));
   }
@@ -206,7 +225,8 @@ export class GraphView {
     const all = Math.min(across, (h - 96) / this.size.height);
     const k = whole ? all : Math.max(all, Math.min(across, 0.75), 0.5);
     const top = this.boxes.reduce((a, b) => (b.y < a.y ? b : a)).x;
-    this.transform = { k, x: w / 2 - (k > across ? top : this.size.width / 2) * k, y: Math.max(48, (h - 48 - this.size.height * k) / 2) };
+    const middle = k > across ? top : this.size.width / 2;
+    this.transform = { k, x: w / 2 - middle * k, y: Math.max(48, (h - 48 - this.size.height * k) / 2) };
     this.apply();
   }
 
@@ -232,7 +252,7 @@ export class GraphView {
       this.zoomBy(Math.exp(-e.deltaY * 0.0015), { x: e.clientX - box.left, y: e.clientY - box.top });
     }, { passive: false });
     canvas.addEventListener("pointerdown", (e) => {
-      from = { x: e.clientX, y: e.clientY, ...{ left: this.transform.x, top: this.transform.y } };
+      from = { x: e.clientX, y: e.clientY, left: this.transform.x, top: this.transform.y };
       this.dragged = false;
     });
     addEventListener("pointermove", (e) => {

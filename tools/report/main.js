@@ -17,11 +17,11 @@ const times = { begin: performance.now() }; // for whoever measures the page: mi
 window.ampReport = { times, data };
 
 const panel = el("aside", { id: "panel", "aria-label": "Why", tabindex: -1 });
-const graphTab = el("div", { class: "graphtab" });
+const graphTab = el("div.graphtab");
 let graph = null;
 function theGraph() {
   if (!graph) {
-    graph = new GraphView(data, buildScopes(data), { onnode: (i) => select(i) });
+    graph = new GraphView(data, buildScopes(data), select);
     graphTab.replaceChildren(graph.element, panel);
     explainGraph();
     graph.show(graph.scopes.root);
@@ -31,12 +31,17 @@ function theGraph() {
 }
 
 function explainGraph() {
-  panel.replaceChildren(el("h2", {}, "The graph"), el("p", {}, "Each box is a node or a group of nodes with one scope in their names. Open a group with a click; choose a node to see why it has its type."), el("p", { class: "quiet" }, "Drag to move, wheel to zoom. Keys: arrows, Enter, Escape, +, −, 0; / searches."));
+  panel.replaceChildren(
+    el("h2", "The graph"),
+    el("p", "Each box is a node, or a group of nodes with one scope in their names. Open a group with a click. ",
+      "Choose a node to see why it has its type."),
+    el("p.quiet", "Drag to move, wheel to zoom. Keys: arrows, Enter, Escape, +, −, 0; / searches."),
+  );
 }
 
 // Shows why a node is what it is; the address then names the node.
 function select(i) {
-  panel.replaceChildren(...[whyPanel(data, i, { openNode: goTo, showInGraph: null })].flat(4).filter(Boolean));
+  panel.replaceChildren(el("div", whyPanel(data, i, goTo)));
   panel.scrollTop = 0;
   const hash = `#node=${encodeURIComponent(data.path(i).toWellFormed?.() ?? data.path(i))}`;
   if (hash.length < 4000 && location.protocol !== "about:") history.replaceState(null, "", hash);
@@ -57,53 +62,74 @@ const nodeColumns = [
   { title: "reason", value: data.reason },
   { title: "why", value: data.because },
 ];
-const nodeText = (i) => `${data.path(i)}\n${data.operator(i)}\n${data.className(i)}\n${data.type(i)}\n${data.reason(i)}\n${data.because(i)}`;
+const nodeText = (i) => nodeColumns.map((column) => column.value(i)).join("\n");
 
 const tabs = {
   overview: ["Overview", () => overview(data, { guards, showNodes })],
   graph: ["Graph", () => graphTab],
-  nodes: ["Nodes", () => table({ name: "nodes", columns: nodeColumns, rows: everyNode, search: nodeText, onrow: goTo })],
+  nodes: ["Nodes", nodesTable],
   casts: ["Casts", castsTable],
   weights: ["Weights", weightsTable],
   guards: ["Guards", guardsTable],
 };
 
+function nodesTable() {
+  return table({ name: "nodes", columns: nodeColumns, rows: everyNode, search: nodeText, onrow: goTo });
+}
+
 function castsTable() {
+  const numberOf = (elements) => (elements < 0 ? "unknown" : elements.toLocaleString("en"));
+  const readersOf = (cast) => cast.readers.join(", ");
   const columns = [
     { title: "value", value: (cast) => cast.valueName, cell: (cast) => shown(cast.valueName, 90) },
     { title: "from", value: (cast) => cast.from },
     { title: "to", value: (cast) => cast.to },
-    { title: "elements", align: "number", value: (cast) => cast.elements, cell: (cast) => (cast.elements < 0 ? "unknown" : cast.elements.toLocaleString("en")) },
+    { title: "elements", align: "number", value: (cast) => cast.elements, cell: (cast) => numberOf(cast.elements) },
     { title: "bytes moved", align: "number", value: (cast) => cast.bytes, cell: (cast) => bytesText(cast.bytes) },
-    { title: "for", value: (cast) => cast.readers.join(", "), cell: (cast) => shown(cast.readers.slice(0, 6).join(", "), 160) },
+    { title: "for", value: readersOf, cell: (cast) => shown(cast.readers.slice(0, 6).join(", "), 160) },
   ];
-  const open = (cast) => (cast.nodes.length ? goTo(cast.nodes[0]) : cast.value >= 0 && data.producer[cast.value] >= 0 && goTo(data.producer[cast.value]));
-  return table({ name: "casts", columns, rows: data.casts, search: (cast) => `${cast.valueName}\n${cast.to}\n${cast.readers.join("\n")}`, sort: 4, onrow: data.hasGraph ? open : null });
+  const open = (cast) => {
+    const node = cast.nodes[0] ?? data.producer[cast.value] ?? -1;
+    if (node >= 0) goTo(node);
+  };
+  const search = (cast) => `${cast.valueName}\n${cast.to}\n${readersOf(cast)}`;
+  return table({ name: "casts", columns, rows: data.casts, search, sort: 4, onrow: data.hasGraph ? open : null });
 }
 
 function weightsTable() {
-  const large = el("div", { class: "large" });
+  const large = el("div.large");
+  const number = (title, name, cell = (value) => String(value)) => ({
+    title,
+    align: "number",
+    value: (weight) => weight[name],
+    cell: (weight) => cell(weight[name]),
+  });
   const columns = [
     { title: "weight", value: (weight) => weight.name, cell: (weight) => shown(weight.name, 70) },
-    { title: "before", align: "number", value: (weight) => weight.before, cell: (weight) => bytesText(weight.before) },
-    { title: "after", align: "number", value: (weight) => weight.after, cell: (weight) => bytesText(weight.after) },
-    { title: "relative error", align: "number", value: (weight) => weight.error, cell: (weight) => errorText(weight.error) },
-    { title: "largest", align: "number", value: (weight) => weight.largest, cell: (weight) => numberText(weight.largest) },
-    { title: "overflow", align: "number", value: (weight) => weight.overflow },
-    { title: "vanish", align: "number", value: (weight) => weight.underflow },
-    { title: "subnormal", align: "number", value: (weight) => weight.subnormal },
-    { title: "exponents", value: (weight) => weight.exponents.first, cell: (weight) => exponentChart(weight.exponents, data.dtype, false) },
+    number("before", "before", bytesText),
+    number("after", "after", bytesText),
+    number("relative error", "error", errorText),
+    number("largest", "largest", numberText),
+    number("overflow", "overflow"),
+    number("vanish", "underflow"),
+    number("subnormal", "subnormal"),
+    { title: "exponents", value: (weight) => weight.exponents.first, cell: (weight) => chart(weight, false) },
   ];
+  const chart = (weight, isLarge) => exponentChart(weight.exponents, data.dtype, isLarge);
   const show = (weight) => {
-    const notes = [weight.originalStays ? "The float32 original stays for other readers." : "", weight.saturated ? "What overflows became the largest finite value." : ""];
-    large.replaceChildren(el("h2", {}, el("bdi", {}, shown(weight.name, 200))), exponentChart(weight.exponents, data.dtype, true), el("p", {}, notes.join(" ")));
+    const stays = weight.originalStays ? "The float32 original stays for other readers. " : "";
+    const saturated = weight.saturated ? "What overflows became the largest finite value." : "";
+    const name = el("h2", el("bdi", shown(weight.name, 200)));
+    large.replaceChildren(name, chart(weight, true), el("p", stays, saturated));
   };
   if (data.weights.length) show(data.weights.reduce((a, b) => (b.error > a.error ? b : a)));
-  return el("div", {}, large, table({ name: "weights", columns, rows: data.weights, search: (weight) => weight.name, sort: 3, onrow: show }));
+  const search = (weight) => weight.name;
+  return el("div", large, table({ name: "weights", columns, rows: data.weights, search, sort: 3, onrow: show }));
 }
 
 function guardsTable() {
-  const columns = [nodeColumns[0], nodeColumns[1], { title: "what the guard saw", value: (i) => data.because(i).replace(/^guard: /, "") }];
+  const saw = { title: "what the guard saw", value: (i) => data.because(i).replace(/^guard: /, "") };
+  const columns = [nodeColumns[0], nodeColumns[1], saw];
   return table({ name: "guards", columns, rows: guards, search: nodeText, onrow: goTo });
 }
 
@@ -133,23 +159,31 @@ function fillTab(name) {
 
 function makeTabs() {
   const names = Object.keys(tabs);
+  const counts = { nodes: data.count, casts: data.casts.length, weights: data.weights.length, guards: guards.length };
+  const move = (name, e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    const next = names[(names.indexOf(name) + step + names.length) % names.length];
+    showTab(next);
+    byId(`to-${next}`).focus();
+  };
   for (const name of names) {
-    const counts = { nodes: data.count, casts: data.casts.length, weights: data.weights.length, guards: guards.length };
-    const button = el("button", { id: `to-${name}`, type: "button", role: "tab", "aria-controls": `tab-${name}`, onclick: () => showTab(name) }, tabs[name][0], name in counts ? el("span", { class: "count" }, counts[name].toLocaleString("en")) : null);
-    button.addEventListener("keydown", (e) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-      if (!step) return;
-      const next = names[(names.indexOf(name) + step + names.length) % names.length];
-      showTab(next);
-      byId(`to-${next}`).focus();
-    });
-    byId("tabs").append(button);
-    byId("main").append(el("section", { id: `tab-${name}`, role: "tabpanel", "aria-labelledby": `to-${name}`, hidden: true }));
+    const properties = {
+      id: `to-${name}`,
+      role: "tab",
+      "aria-controls": `tab-${name}`,
+      onclick: () => showTab(name),
+      onkeydown: (e) => move(name, e),
+    };
+    const count = name in counts ? el("span.count", counts[name].toLocaleString("en")) : null;
+    byId("tabs").append(el("button", properties, tabs[name][0], count));
+    const panel = { id: `tab-${name}`, role: "tabpanel", "aria-labelledby": `to-${name}`, hidden: true };
+    byId("main").append(el("section", panel));
   }
-  if (!canDraw) {
-    graphTab.append(panel);
-    panel.replaceChildren(el("p", {}, data.hasGraph ? "The program that wrote this report was built without a layout of graphs." : "This report has no graph."));
-  }
+  if (canDraw) return;
+  const why = "The program that wrote this report was built without a layout of graphs.";
+  graphTab.append(panel);
+  panel.replaceChildren(el("p", data.hasGraph ? why : "This report has no graph."));
 }
 
 function makeSearch() {
@@ -171,13 +205,23 @@ function makeSearch() {
     close();
     goTo(i);
   };
+  const item = (i, k) => {
+    const properties = {
+      id: `result-${k}`,
+      role: "option",
+      "aria-selected": "false",
+      onmousedown: (e) => e.preventDefault(),
+      onclick: () => choose(i),
+    };
+    const [operator, path] = [shown(data.operator(i), 40), shown(data.path(i), 90)];
+    const type = el("span.quiet", ` ${data.type(i)}, ${data.reason(i)}`);
+    return el("li", properties, el(`span.dot.${data.kind(i)}`), el("b", operator), " ", el("bdi", path), type);
+  };
   input.addEventListener("input", () => {
     const begin = performance.now();
     found = data.find(input.value, 50);
-    list.replaceChildren(
-      ...found.map((i, k) => el("li", { id: `result-${k}`, role: "option", "aria-selected": "false", onmousedown: (e) => e.preventDefault(), onclick: () => choose(i) }, el("span", { class: `dot ${data.kind(i)}` }), el("b", {}, shown(data.operator(i), 40)), " ", el("bdi", {}, shown(data.path(i), 90)), el("span", { class: "quiet" }, ` ${data.type(i)}, ${data.reason(i)}`))),
-      ...(input.value.trim() && found.length === 0 ? [el("li", { class: "quiet", role: "option", "aria-disabled": "true" }, "No node has all of these words.")] : []),
-    );
+    const nothing = el("li.quiet", { role: "option", "aria-disabled": "true" }, "No node has all of these words.");
+    list.replaceChildren(...(found.length ? found.map(item) : [nothing]));
     list.hidden = input.value.trim() === "";
     input.setAttribute("aria-expanded", String(!list.hidden));
     at = -1;
@@ -231,12 +275,13 @@ function followLink() {
 
 document.title = `${shown(fileName, 60)} in ${data.dtype}: amp-rewrite report`;
 byId("title").textContent = shown(fileName, 60);
-byId("subtitle").textContent = data.changed ? `rewritten to ${data.dtype} by amp-rewrite ${data.version}` : `left as it is by amp-rewrite ${data.version}`;
+const outcome = data.changed ? `rewritten to ${data.dtype}` : "left as it is";
+byId("subtitle").textContent = `${outcome} by amp-rewrite ${data.version}`;
 makeTabs();
 makeSearch();
 makeTheme();
 if (!followLink()) showTab("overview");
 addEventListener("hashchange", followLink);
-addEventListener("beforeprint", () => Object.keys(tabs).forEach((name) => name !== "graph" && fillTab(name)));
+addEventListener("beforeprint", () => Object.keys(tabs).filter((name) => name !== "graph").forEach(fillTab));
 times.ready = performance.now();
 requestAnimationFrame(() => setTimeout(() => (times.painted = performance.now())));

@@ -46,7 +46,8 @@ function finish(data, group) {
       group.groups.set(name, only);
     }
   }
-  const items = [...group.nodes.map((i) => ({ node: i, first: i })), ...[...group.groups.values()].map((child) => ({ group: child, first: child.first }))];
+  const groups = [...group.groups.values()].map((child) => ({ group: child, first: child.first }));
+  const items = [...group.nodes.map((i) => ({ node: i, first: i })), ...groups];
   items.sort((a, b) => a.first - b.first);
   setItems(data, group, items);
 }
@@ -65,7 +66,8 @@ function setItems(data, group, items) {
       group.high += data.kind(item.node) === "high" ? 1 : 0;
     }
   }
-  group.signature = hash(items.map((item) => (item.group ? item.group.signature : `${data.operator(item.node)}:${data.kind(item.node)}`)).join());
+  const word = ({ group: inner, node }) => (inner ? inner.signature : `${data.operator(node)}:${data.kind(node)}`);
+  group.signature = hash(items.map(word).join());
 }
 
 function hash(text) {
@@ -100,7 +102,8 @@ function collapseRepeats(data, group) {
     let end = i + 1;
     while (item.group && end < group.items.length && group.items[end].group?.signature === item.group.signature) ++end;
     if (end - i >= 2 && !(i === 0 && end === group.items.length)) {
-      items.push(wrap(data, rangeName(item.group.name, group.items[end - 1].group.name), group.items.slice(i, end), { repeats: end - i }));
+      const name = rangeName(item.group.name, group.items[end - 1].group.name);
+      items.push(wrap(data, name, group.items.slice(i, end), { repeats: end - i }));
     } else items.push(...group.items.slice(i, end));
     i = end;
   }
@@ -167,10 +170,11 @@ function openFirst(data, root) {
   const ENOUGH = 12;
   const MOST = 45;
   while (root.items.length < ENOUGH) {
-    const groups = root.items.filter((item) => item.group && !item.group.repeats && root.items.length + item.group.items.length <= MOST);
+    const fits = ({ group }) => group && !group.repeats && root.items.length + group.items.length <= MOST;
+    const groups = root.items.filter(fits);
     if (groups.length === 0) return;
     const largest = groups.reduce((a, b) => (b.group.count > a.group.count ? b : a));
-    for (const item of largest.group.items) if (item.group) item.group.name = `${largest.group.name}/${item.group.name}`;
+    for (const { group } of largest.group.items) if (group) group.name = `${largest.group.name}/${group.name}`;
     setItems(data, root, root.items.flatMap((item) => (item === largest ? item.group.items : [item])));
   }
 }
@@ -211,7 +215,7 @@ export function viewOf(data, scopes, open) {
   };
   const path = groupPath(open);
   const isAround = new Set(path);
-  for (const item of open.items) add(item.group || `n${item.node}`, item.group ? { group: item.group } : { node: item.node });
+  for (const { group, node } of open.items) add(group || `n${node}`, group ? { group } : { node });
   // The box of a node: within the open group, or that of its surroundings which the node is in.
   const boxOfNode = (i) => {
     let group = scopes.home[i];
@@ -245,7 +249,8 @@ export function viewOf(data, scopes, open) {
       for (const v of data.inputsOf(item.node)) {
         if (data.isConstant(v)) continue;
         const producer = data.producer[v];
-        const from = producer >= 0 ? boxOfNode(producer) : inputs.has(v) ? add(`v${v}`, { value: v, outside: true, isInput: true }) : null;
+        const asInput = () => add(`v${v}`, { value: v, outside: true, isInput: true });
+        const from = producer >= 0 ? boxOfNode(producer) : inputs.has(v) ? asInput() : null;
         link(from, box, v, data.castBetween(v, item.node));
       }
       for (const v of data.outputsOf(item.node)) {
@@ -275,7 +280,11 @@ function foldChains(data, boxes) {
     return joins && [...box.out.values()][0].casts.size === 0 ? to : null;
   };
   const gone = new Set();
-  const begins = boxes.filter((box) => isLink(box) && !(box.into.size === 1 && isLink([...box.into.keys()][0]) && next([...box.into.keys()][0]) === box));
+  const goesOn = (box) => {
+    const [before] = box.into.keys();
+    return box.into.size === 1 && isLink(before) && next(before) === box;
+  };
+  const begins = boxes.filter((box) => isLink(box) && !goesOn(box));
   for (const begin of begins) {
     const chain = [begin];
     for (let to = next(begin); to && !chain.includes(to); to = next(to)) chain.push(to);
@@ -308,7 +317,8 @@ function limitOutside(boxes) {
 
 // The group that a folded chain opens to.
 export function openChain(data, chain, parent) {
-  const { group } = wrap(data, `${plainName(data, chain[0])} … ${plainName(data, chain[chain.length - 1])}`, chain.map((node) => ({ node, first: node })), { chain: true });
+  const name = `${plainName(data, chain[0])} … ${plainName(data, chain[chain.length - 1])}`;
+  const { group } = wrap(data, name, chain.map((node) => ({ node, first: node })), { chain: true });
   group.parent = parent;
   return group;
 }

@@ -10,37 +10,37 @@ function csvCell(value) {
 }
 
 // `columns`: {title, value: row => text or number, cell: row => what is shown (default: the value), align}; `search`:
-// row => text in which the words of a filter are looked for.
+// row => text in which the words of a filter are looked for; `sort`: the column to begin with, the largest first.
 export function table({ name, columns, rows, search, onrow, sort }) {
+  if (rows.length === 0) return el("p.quiet", `There are no ${name}.`);
   let order = rows;
   let drawn = 0;
   let sorted = { column: -1, down: false };
-  const body = el("tbody", {});
-  const count = el("span", { class: "quiet", role: "status" });
-  const more = el("button", { type: "button", class: "more", onclick: () => draw(ROWS * 5) }, "Show more");
+  const body = el("tbody");
+  const count = el("span.quiet", { role: "status" });
+  const more = el("button.more", { onclick: () => draw(ROWS * 5) }, "Show more");
+  const cell = (column, row) => {
+    const content = column.cell ? column.cell(row) : shown(String(column.value(row)), 200);
+    return el("td", { class: column.align }, content instanceof Node ? content : el("bdi", content));
+  };
+  const opens = (row) => ({
+    class: "opens",
+    tabindex: 0,
+    onclick: () => onrow(row),
+    onkeydown: (e) => e.key === "Enter" && onrow(row),
+  });
   const draw = (howMany) => {
-    const end = Math.min(order.length, drawn + howMany);
-    for (; drawn < end; ++drawn) {
-      const row = order[drawn];
-      const cells = columns.map((column) => {
-        const content = column.cell ? column.cell(row) : shown(String(column.value(row)), 200);
-        return el("td", { class: column.align }, content instanceof Node ? content : el("bdi", {}, content));
-      });
-      const line = el("tr", onrow ? { class: "opens", tabindex: 0, onclick: () => onrow(row), onkeydown: (e) => e.key === "Enter" && onrow(row) } : {}, cells);
-      body.append(line);
-    }
-    count.textContent = order.length === rows.length ? plural(rows.length, "row") : `${order.length.toLocaleString("en")} of ${plural(rows.length, "row")}`;
+    const next = order.slice(drawn, drawn + howMany);
+    body.append(...next.map((row) => el("tr", onrow ? opens(row) : {}, columns.map((column) => cell(column, row)))));
+    drawn += next.length;
     more.hidden = drawn >= order.length;
+    const all = plural(rows.length, "row");
+    count.textContent = order.length === rows.length ? all : `${order.length.toLocaleString("en")} of ${all}`;
   };
-  const redraw = () => {
-    body.replaceChildren();
-    drawn = 0;
-    draw(ROWS);
-  };
-  const filter = el("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${name}`, oninput: () => apply() });
   const apply = () => {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    order = words.length ? rows.filter((row) => words.every((word) => search(row).toLowerCase().includes(word))) : rows;
+    const hasAll = (text) => words.every((word) => text.includes(word));
+    order = words.length ? rows.filter((row) => hasAll(search(row).toLowerCase())) : rows;
     if (sorted.column >= 0) {
       const { value } = columns[sorted.column];
       const keys = new Map(order.map((row) => [row, value(row)]));
@@ -51,27 +51,35 @@ export function table({ name, columns, rows, search, onrow, sort }) {
         return x < y ? -sign : x > y ? sign : 0;
       });
     }
-    redraw();
+    body.replaceChildren();
+    drawn = 0;
+    draw(ROWS);
   };
-  const heads = columns.map((column, c) =>
-    el("th", { scope: "col", class: column.align, "aria-sort": "none" }, el("button", { type: "button", onclick: () => sortBy(c, sorted.column === c ? !sorted.down : typeof column.value(rows[0] ?? {}) === "number") }, column.title)),
-  );
+  const filter = el("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${name}`, oninput: apply });
   const sortBy = (c, down) => {
     sorted = { column: c, down };
-    heads.forEach((head, k) => head.setAttribute("aria-sort", k !== c ? "none" : down ? "descending" : "ascending"));
+    const word = down ? "descending" : "ascending";
+    heads.forEach((head, k) => head.setAttribute("aria-sort", k === c ? word : "none"));
     apply();
   };
+  // Numbers begin with the largest, words with the first.
+  const isNumber = (column) => rows.slice(0, 9).some((row) => typeof column.value(row) === "number");
+  const heads = columns.map((column, c) => {
+    const onclick = () => sortBy(c, sorted.column === c ? !sorted.down : isNumber(column));
+    const properties = { scope: "col", class: column.align, "aria-sort": "none" };
+    return el("th", properties, el("button", { onclick }, column.title));
+  });
   const csv = () => {
-    const lines = [columns.map((column) => csvCell(column.title)), ...order.map((row) => columns.map((column) => csvCell(column.value(row))))];
-    download(`${name}.csv`, "text/csv", `${lines.map((line) => line.join(",")).join("\r\n")}\r\n`);
+    const lines = [columns.map((column) => column.title)];
+    for (const row of order) lines.push(columns.map((column) => column.value(row)));
+    download(`${name}.csv`, "text/csv", lines.map((line) => `${line.map(csvCell).join(",")}\r\n`).join(""));
   };
-  if (rows.length === 0) return el("p", { class: "quiet" }, `There are no ${name}.`);
   if (sort !== undefined) sortBy(sort, true);
-  else redraw();
+  else apply();
   return el(
-    "div",
-    { class: "tablebox", "data-table": name },
-    el("div", { class: "toolbar" }, filter, count, el("button", { type: "button", onclick: csv }, "Save as CSV")),
-    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table of ${name}` }, el("table", {}, el("thead", {}, el("tr", {}, heads)), body), more),
+    "div.tablebox",
+    el("div.toolbar", filter, count, el("button", { onclick: csv }, "Save as CSV")),
+    el("div.scroll", { tabindex: 0, role: "region", "aria-label": `Table of ${name}` },
+      el("table", el("thead", el("tr", heads)), body), more),
   );
 }
