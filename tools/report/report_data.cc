@@ -18,6 +18,7 @@ constexpr int kFormat = 1;
 // Strings by number; each is there once. What they point to must outlive this.
 class Strings {
  public:
+  explicit Strings(size_t expected) { numbers_.reserve(expected); }
   size_t Of(absl::string_view text) {
     const auto [it, is_new] = numbers_.try_emplace(text, order_.size());
     if (is_new) order_.push_back(text);
@@ -64,10 +65,11 @@ void AppendList(std::string& text, const List& list, Each each) {
 
 class DataWriter {
  public:
-  explicit DataWriter(const Report& report) : report_(report) {}
+  explicit DataWriter(const Report& report) : report_(report), strings_(kStringsPerNode * report.nodes.size()) {}
 
   std::string Write() {
-    text_ = absl::StrCat("{\"format\":", kFormat, ",\"schema_version\":", Report::kSchemaVersion);
+    text_.reserve(kBytesPerNode * report_.nodes.size());
+    absl::StrAppend(&text_, "{\"format\":", kFormat, ",\"schema_version\":", Report::kSchemaVersion);
     AddHead();
     AddNodes();
     if (report_.graph.has_value()) AddValues(*report_.graph);
@@ -80,6 +82,9 @@ class DataWriter {
   }
 
  private:
+  // About as many as models have: growing costs time, no more.
+  static constexpr size_t kStringsPerNode = 3, kBytesPerNode = 256;
+
   void Key(absl::string_view key) { absl::StrAppend(&text_, ",\"", key, "\":"); }
   void Text(absl::string_view key, absl::string_view value) {
     Key(key);
