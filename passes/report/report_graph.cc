@@ -21,6 +21,9 @@ class Describer {
     ReportGraph::Node& ports = graph_.nodes[position];
     for (const ValueId value : node.PresentInputs()) ports.inputs.push_back(IndexOf(OriginOf(value)));
     for (const ValueId value : node.PresentOutputs()) ports.outputs.push_back(IndexOf(value));
+    for (const GraphId body : node.bodies) {
+      for (const ValueId value : model_.graph(body).outputs) ports.body_outputs.push_back(IndexOf(OriginOf(value)));
+    }
   }
 
   ReportGraph Finish() {

@@ -29,6 +29,7 @@ struct ReportValue {
 struct ReportGraph {
   struct Node {
     std::vector<size_t> inputs, outputs;  // into `values`; those that are absent are left out
+    std::vector<size_t> body_outputs;     // what the graphs that it holds give it
   };
   std::vector<ReportValue> values;
   std::vector<Node> nodes;              // one for each node of the report

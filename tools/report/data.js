@@ -99,6 +99,7 @@ function connect(data) {
   data.valueName = (v) => strings[values.name[v]];
   data.valueType = (v) => strings[values.type[v]];
   data.isConstant = (v) => values.constant[v] === 1;
+  data.bodyOutputs = new Map(data.nodes.bodies); // of nodes that hold graphs
   data.producer = new Int32Array(values.count).fill(-1);
   data.readers = new Map();
   for (let i = 0; i < data.count; ++i) {

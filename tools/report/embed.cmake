@@ -1,5 +1,6 @@
 # cmake -DOUT=x.cc -DPAGE=page.html -DSTYLE=style.css -DLICENCE=dagre_licence.txt "-DSCRIPTS=a.js;b.js"
-# [-DLAYOUT=dagre.min.js] -P embed.cmake writes the page as raw string literals behind tools/report/embedded_page.h. The scripts are ES modules that stand in
+#   [-DLAYOUT=dagre.min.js] -P embed.cmake
+# writes the page as raw string literals behind tools/report/embedded_page.h. The scripts are ES modules that stand in
 # an order in which each uses only those before it: they are joined, without their import and export words.
 cmake_policy(VERSION 3.25)
 set(own "")

@@ -28,7 +28,8 @@ void AddResults(JsonText& json, const Report& report) {
     const Colours colours = ColoursOf(node);
     json.Key(output);
     json.Open('{');
-    json.Value("value", absl::StrCat(node.type, ": ", node.reason_kind));
+    const bool has_type = node.type != "-";
+    json.Value("value", absl::StrCat(has_type ? node.type : "no float", ": ", node.reason_kind));
     json.Value("bgColor", colours.background);
     json.Value("textColor", colours.text);
     json.Close('}');

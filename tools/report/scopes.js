@@ -94,13 +94,19 @@ function rangeName(first, last) {
   return `${first}…${last.slice(same)}`;
 }
 
+// Whether two groups are blocks of one kind: equal inside, with names that differ in numbers alone.
+function isAlike(a, b) {
+  const plain = (name) => name.replace(/\d+/g, "");
+  return a !== undefined && a.signature === b.signature && plain(a.name) === plain(b.name);
+}
+
 // Equal groups one behind the other become one.
 function collapseRepeats(data, group) {
   const items = [];
   for (let i = 0; i < group.items.length; ) {
     const item = group.items[i];
     let end = i + 1;
-    while (item.group && end < group.items.length && group.items[end].group?.signature === item.group.signature) ++end;
+    while (item.group && end < group.items.length && isAlike(group.items[end].group, item.group)) ++end;
     if (end - i >= 2 && !(i === 0 && end === group.items.length)) {
       const name = rangeName(item.group.name, group.items[end - 1].group.name);
       items.push(wrap(data, name, group.items.slice(i, end), { repeats: end - i }));
@@ -158,7 +164,7 @@ function arrange(data, group) {
     collapseRepeats(data, group);
   }
   const first = group.items[0]?.group;
-  if (first && group.items.length > 1 && group.items.every((item) => item.group?.signature === first.signature)) {
+  if (first && group.items.length > 1 && group.items.every((item) => isAlike(item.group, first))) {
     group.repeats = group.items.length;
   }
   split(data, group);
@@ -170,7 +176,10 @@ function openFirst(data, root) {
   const ENOUGH = 12;
   const MOST = 45;
   while (root.items.length < ENOUGH) {
-    const fits = ({ group }) => group && !group.repeats && root.items.length + group.items.length <= MOST;
+    // One of several equal groups stays closed as the others do, such as the branches of an If.
+    const isOnly = (group) => root.items.filter((item) => item.group?.signature === group.signature).length === 1;
+    const hasRoom = (group) => root.items.length + group.items.length <= MOST;
+    const fits = ({ group }) => group && !group.repeats && isOnly(group) && hasRoom(group);
     const groups = root.items.filter(fits);
     if (groups.length === 0) return;
     const largest = groups.reduce((a, b) => (b.group.count > a.group.count ? b : a));
@@ -252,6 +261,9 @@ export function viewOf(data, scopes, open) {
         const asInput = () => add(`v${v}`, { value: v, outside: true, isInput: true });
         const from = producer >= 0 ? boxOfNode(producer) : inputs.has(v) ? asInput() : null;
         link(from, box, v, data.castBetween(v, item.node));
+      }
+      for (const v of data.bodyOutputs.get(item.node) || []) {
+        if (data.producer[v] >= 0) link(boxOfNode(data.producer[v]), box, v, null);
       }
       for (const v of data.outputsOf(item.node)) {
         for (const reader of data.readers.get(v) || []) {

@@ -80,6 +80,22 @@ TEST_CASE("the data have the nodes, the values that pass between them, and the c
   CHECK(data["weights"][0][12].size() <= 64);
 }
 
+TEST_CASE("a node that holds graphs has what they give it") {
+  const Json data = DataOf(HtmlOf(ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y) {
+      y = If (c) <then_branch = t () => (float[2] a) { a = Relu (x) }, else_branch = e () => (float[2] b) { b = Exp (x) }>
+    })")));
+  const Json& nodes = data["nodes"];
+  REQUIRE(nodes["bodies"].size() == 1);
+  const size_t owner = nodes["bodies"][0][0];
+  CHECK(data["strings"][nodes["operator"][owner].get<size_t>()] == "If");
+  Json given = Json::array();
+  for (size_t i = 0; i < nodes["count"].get<size_t>(); ++i) {
+    if (i != owner) given.push_back(nodes["outputs"][i][0]);
+  }
+  CHECK(nodes["bodies"][0][1] == given);
+}
+
 TEST_CASE("each string is there once") {
   const Json data = DataOf(HtmlOf(ModelFromText(std::string(kThreeNodes))));
   const std::vector<std::string> strings = data["strings"];
