@@ -1,39 +1,35 @@
 // The data of the report (tools/report/report_data.h), decoded: nodes, values, casts and weights by number.
 const SIZES = { float32: 4, float64: 8, int64: 8, int32: 4, float16: 2, bfloat16: 2 };
 
-// How a reason is drawn, and what it means. "list": a list, a rule or a flag says so; "neighbours": the types beside it
+// What reasons mean, by how they are drawn. "list": a list, a rule or a flag says so; "neighbours": the types beside it
 // do; "guard": a guard does; "cannot": types or the target do not allow another one.
-export const REASONS = {
-  seeded: ["list", "its class is allow"],
-  forced: ["list", "a flag says so"],
-  denied: ["list", "its class is deny"],
-  level: ["list", "--level"],
-  unlisted: ["list", "no list has it"],
-  "not-processed": ["list", "excluded by name, or a BatchNormalization that cannot be replaced"],
-  between: ["neighbours", "between low nodes"],
-  follows: ["neighbours", "follows a low node"],
-  "clear-neighbour": ["neighbours", "its neighbours are low"],
-  "cast-joins": ["neighbours", "every reader of this cast is low"],
-  matches: ["neighbours", "must have the type of another node"],
-  "saves-traffic": ["neighbours", "float32 would move more bytes, or need more casts"],
-  "costs-traffic": ["neighbours", "the low type would move more bytes"],
-  "denied-by-path": ["neighbours", "a denied operator or a guard is ahead of it"],
-  "no-allowed-path": ["neighbours", "no allowed operator is near"],
-  group: ["neighbours", "must have the type of another node, which stays float32"],
-  guard: ["guard", "known to go wrong in 16 bits"],
-  "type-unknown": ["cannot", "the type of one of its values is not known"],
-  "schema-forbids": ["cannot", "its operator does not take the low type"],
-  "unknown-operator": ["cannot", "nobody knows its types: --op-signature"],
-  "signature-misfit": ["cannot", "it does not fit its signature"],
-  pinned: ["cannot", "types of sequences hold it"],
-  "no-fast-kernel": ["cannot", "the target is not fast with it"],
-  "function-call": ["cannot", "a call that is kept"],
-  body: ["cannot", "in a body of an operator that is no control flow"],
-  "not-float32": ["none", "has nothing to convert"],
-  constant: ["none", "goes with its readers"],
-  cast: ["none", "the model's own cast"],
-  replaced: ["none", "folded, or replaced by another node"],
+const MEANINGS = {
+  list: {
+    seeded: "its class is allow", forced: "a flag says so", denied: "its class is deny", unlisted: "no list has it",
+    level: "--level", "not-processed": "excluded by name, or a BatchNormalization that cannot be replaced",
+  },
+  neighbours: {
+    between: "between low nodes", follows: "follows a low node", "clear-neighbour": "its neighbours are low",
+    "cast-joins": "every reader of this cast is low", matches: "must have the type of another node",
+    "saves-traffic": "float32 would move more bytes, or need more casts",
+    "costs-traffic": "the low type would move more bytes", "no-allowed-path": "no allowed operator is near",
+    "denied-by-path": "a denied operator or a guard is ahead of it",
+    group: "must have the type of another node, which stays float32",
+  },
+  guard: { guard: "known to go wrong in 16 bits" },
+  cannot: {
+    "type-unknown": "the type of one of its values is not known", "no-fast-kernel": "the target is not fast with it",
+    "schema-forbids": "its operator does not take the low type", pinned: "types of sequences hold it",
+    "unknown-operator": "nobody knows its types: --op-signature", "signature-misfit": "it does not fit its signature",
+    "function-call": "a call that is kept", body: "in a body of an operator that is no control flow",
+  },
+  none: {
+    "not-float32": "has nothing to convert", constant: "goes with its readers", cast: "the model's own cast",
+    replaced: "folded, or replaced by another node",
+  },
 };
+const borderOf = (reason) => Object.keys(MEANINGS).find((border) => Object.hasOwn(MEANINGS[border], reason)) || "none";
+export const meaningOf = (reason) => MEANINGS[borderOf(reason)][reason] || "";
 
 export function decode(raw) {
   const strings = raw.strings;
@@ -55,7 +51,7 @@ export function decode(raw) {
     hasGraph: columns.inputs !== undefined,
   };
   data.kind = (i) => (data.isLow(i) ? "low" : data.type(i) === "float32" ? "high" : "other");
-  data.border = (i) => (REASONS[data.reason(i)] || ["none"])[0];
+  data.border = (i) => borderOf(data.reason(i));
   data.casts = raw.casts.map(([name, valueName, value, ...rest]) => {
     const [from, to, elements, readers, nodes] = rest;
     const cast = { name, valueName, from, to };

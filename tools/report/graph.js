@@ -1,5 +1,5 @@
 // The graph of one open group: boxes laid out by dagre, drawn as SVG, moved by pointer, wheel and keys.
-import { REASONS } from "./data.js";
+import { meaningOf } from "./data.js";
 import { bytesText, el, movedText, plural, say, shown, svg } from "./elements.js";
 import { typeBar } from "./charts.js";
 import { groupPath, openChain, plainName, viewOf } from "./scopes.js";
@@ -16,18 +16,17 @@ function arrow(name) {
 
 export class GraphView {
   constructor(data, scopes, onnode) {
-    Object.assign(this, { data, scopes, onnode, open: scopes.root, selected: -1, transform: { x: 0, y: 0, k: 1 } });
+    Object.assign(this, { data, scopes, onnode, open: scopes.root, selected: -1 });
+    this.transform = { x: 0, y: 0, k: 1 };
     this.crumbs = el("nav.crumbs", { "aria-label": "Open groups" });
     this.layer = svg("g");
     const marks = svg("defs", arrow("edge"), arrow("castedge"));
     this.canvas = svg("svg.graph", { tabindex: 0, role: "group", "aria-label": KEYS }, marks, this.layer);
     const button = (text, title, onclick) => el("button", { "aria-label": title, title, onclick }, text);
-    const zoom = [
-      button("+", "Zoom in", () => this.zoomBy(1.3)),
-      button("−", "Zoom out", () => this.zoomBy(1 / 1.3)),
-      button("⤢", "Fit", () => this.fit(true)),
-    ];
-    this.element = el("div.stage", this.crumbs, this.canvas, el("div.zoom", zoom), this.legend());
+    const closer = button("+", "Zoom in", () => this.zoomBy(1.3));
+    const farther = button("−", "Zoom out", () => this.zoomBy(1 / 1.3));
+    const zoom = el("div.zoom", closer, farther, button("⤢", "Fit", () => this.fit(true)));
+    this.element = el("div.stage", this.crumbs, this.canvas, zoom, this.legend());
     this.listen();
   }
 
@@ -90,7 +89,7 @@ export class GraphView {
     const name = plainName(data, node); // which may say no more than the operator does: then the shape does
     const [output] = data.outputsOf(node);
     const says = name.startsWith(data.operator(node)) && output !== undefined ? data.valueType(output) : name;
-    const why = (REASONS[data.reason(node)] || ["", data.reason(node)])[1];
+    const why = meaningOf(data.reason(node));
     const operator = (most) => shown(data.operator(node), most);
     const label = `${operator(60)} ${shown(data.path(node), 120)}, ${wordOf(data, data.kind(node))}, ${why}`;
     return { title: operator(26), text: shown(says, 30), label };
@@ -156,9 +155,7 @@ export class GraphView {
     const isSelected = box.node === this.selected && this.selected >= 0;
     const properties = {
       class: ["box", outside && "outside", kind, isSelected && "selected"].filter(Boolean).join(" "),
-      role: "button",
-      tabindex: -1,
-      "aria-label": words.label,
+      ...{ role: "button", tabindex: -1, "aria-label": words.label },
       transform: `translate(${box.x - width / 2},${box.y - height / 2})`,
       onclick: () => !this.dragged && this.activate(box),
       onfocus: () => (this.focused = box),
@@ -197,10 +194,6 @@ export class GraphView {
     this.selected = i;
     for (const box of this.boxes) box.element.classList.toggle("selected", box.node === i && !box.outside);
     this.onnode(i);
-  }
-
-  up() {
-    if (this.open.parent) this.show(this.open.parent);
   }
 
   drawCrumbs() {
@@ -270,7 +263,7 @@ export class GraphView {
     const moves = { ArrowDown: [0, 1], ArrowUp: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
     if (moves[e.key]) this.moveFocus(...moves[e.key]);
     else if ((e.key === "Enter" || e.key === " ") && this.focused) this.activate(this.focused);
-    else if (e.key === "Escape" || e.key === "Backspace") this.up();
+    else if (e.key === "Escape" || e.key === "Backspace") this.show(this.open.parent || this.open);
     else if (e.key === "+" || e.key === "=") this.zoomBy(1.3);
     else if (e.key === "-") this.zoomBy(1 / 1.3);
     else if (e.key === "0") this.fit(true);

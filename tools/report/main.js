@@ -98,12 +98,9 @@ function castsTable() {
 
 function weightsTable() {
   const large = el("div.large");
-  const number = (title, name, cell = (value) => String(value)) => ({
-    title,
-    align: "number",
-    value: (weight) => weight[name],
-    cell: (weight) => cell(weight[name]),
-  });
+  const number = (title, name, text = String) => {
+    return { title, align: "number", value: (weight) => weight[name], cell: (weight) => text(weight[name]) };
+  };
   const columns = [
     { title: "weight", value: (weight) => weight.name, cell: (weight) => shown(weight.name, 70) },
     number("before", "before", bytesText),
@@ -168,13 +165,8 @@ function makeTabs() {
     byId(`to-${next}`).focus();
   };
   for (const name of names) {
-    const properties = {
-      id: `to-${name}`,
-      role: "tab",
-      "aria-controls": `tab-${name}`,
-      onclick: () => showTab(name),
-      onkeydown: (e) => move(name, e),
-    };
+    const acts = { onclick: () => showTab(name), onkeydown: (e) => move(name, e) };
+    const properties = { id: `to-${name}`, role: "tab", "aria-controls": `tab-${name}`, ...acts };
     const count = name in counts ? el("span.count", counts[name].toLocaleString("en")) : null;
     byId("tabs").append(el("button", properties, tabs[name][0], count));
     const panel = { id: `tab-${name}`, role: "tabpanel", "aria-labelledby": `to-${name}`, hidden: true };
@@ -206,13 +198,8 @@ function makeSearch() {
     goTo(i);
   };
   const item = (i, k) => {
-    const properties = {
-      id: `result-${k}`,
-      role: "option",
-      "aria-selected": "false",
-      onmousedown: (e) => e.preventDefault(),
-      onclick: () => choose(i),
-    };
+    const acts = { onmousedown: (e) => e.preventDefault(), onclick: () => choose(i) };
+    const properties = { id: `result-${k}`, role: "option", "aria-selected": "false", ...acts };
     const [operator, path] = [shown(data.operator(i), 40), shown(data.path(i), 90)];
     const type = el("span.quiet", ` ${data.type(i)}, ${data.reason(i)}`);
     return el("li", properties, el(`span.dot.${data.kind(i)}`), el("b", operator), " ", el("bdi", path), type);

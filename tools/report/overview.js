@@ -1,5 +1,5 @@
 // The first part of the page: what became of the model, what it costs, what is worth a look, how to do it again.
-import { REASONS } from "./data.js";
+import { meaningOf } from "./data.js";
 import { beforeAfter, typeBar } from "./charts.js";
 import { bytesText, copyable, el, factList, plural, shellWord, shown } from "./elements.js";
 
@@ -54,7 +54,7 @@ function reasonsCard(data, showNodes) {
       "tr",
       el("th", { scope: "row" }, el("button.link", { onclick: () => showNodes(reason) }, reason)),
       el("td", el(`span.bar.${kind}`, { style: `width:${width}px` }), ` ${all.toLocaleString("en")}`),
-      el("td.quiet", (REASONS[reason] || ["", ""])[1]),
+      el("td.quiet", meaningOf(reason)),
     );
   };
   return card("Why", bars(reasons.map(row)));

@@ -1,5 +1,5 @@
 // The panel that says why a node is what it is, and which flag would change it.
-import { REASONS } from "./data.js";
+import { meaningOf } from "./data.js";
 import { bytesText, copyable, el, factList, movedText, numberText, plural, shellWord, shown } from "./elements.js";
 import { errorText, exponentChart } from "./charts.js";
 
@@ -71,7 +71,7 @@ export function whyPanel(data, i, openNode) {
     ["type", data.type(i)],
     ["class", data.className(i) + (data.classWhy(i) ? `: ${data.classWhy(i)}` : "")],
     ["from", data.origin(i)],
-    ["reason", `${data.reason(i)}: ${(REASONS[data.reason(i)] || ["", ""])[1]}`],
+    ["reason", `${data.reason(i)}: ${meaningOf(data.reason(i))}`],
     ["matrix work", data.isHeavy(i) ? "yes" : ""],
   ];
   return [

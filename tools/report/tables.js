@@ -23,12 +23,8 @@ export function table({ name, columns, rows, search, onrow, sort }) {
     const content = column.cell ? column.cell(row) : shown(String(column.value(row)), 200);
     return el("td", { class: column.align }, content instanceof Node ? content : el("bdi", content));
   };
-  const opens = (row) => ({
-    class: "opens",
-    tabindex: 0,
-    onclick: () => onrow(row),
-    onkeydown: (e) => e.key === "Enter" && onrow(row),
-  });
+  const onkeydown = (row) => (e) => e.key === "Enter" && onrow(row);
+  const opens = (row) => ({ class: "opens", tabindex: 0, onclick: () => onrow(row), onkeydown: onkeydown(row) });
   const draw = (howMany) => {
     const next = order.slice(drawn, drawn + howMany);
     body.append(...next.map((row) => el("tr", onrow ? opens(row) : {}, columns.map((column) => cell(column, row)))));
