@@ -107,6 +107,8 @@ bool IsJson(absl::string_view text) {
   return is_word || absl::ascii_isdigit(static_cast<unsigned char>(text[0])) || absl::StrContains("{[\"-]", text[0]);
 }
 
+bool IsHtml(absl::string_view text) { return absl::StartsWithIgnoreCase(WithoutSpaces(text), "<!doctype html"); }
+
 // The number of fields of a line; 0 where it is no text.
 size_t FieldsOf(absl::string_view line) {
   size_t fields = 1;
@@ -155,6 +157,8 @@ absl::string_view KindText(FileKind kind) {
       return "an array (npy)";
     case FileKind::kJson:
       return "JSON";
+    case FileKind::kHtml:
+      return "HTML";
     case FileKind::kCsv:
       return "CSV";
     case FileKind::kList:
@@ -175,6 +179,7 @@ absl::StatusOr<FileKind> FindKind(FileSystem& fs, int file, int64_t size_bytes) 
   if (absl::StartsWith(first, "\x93NUMPY")) return FileKind::kArray;
   if (IsJson(first)) return FileKind::kJson;
   if (IsList(first)) return FileKind::kList;
+  if (IsHtml(first)) return FileKind::kHtml;
   AMP_ASSIGN_OR_RETURN(const bool is_model, ModelFields(fs, file, size_bytes).AreThere());
   if (is_model) return FileKind::kModel;
   return IsCsv(first) ? FileKind::kCsv : FileKind::kOther;

@@ -4,6 +4,7 @@
 //                                    description of one
 //   93 'NUMPY' ...                   an array: npy
 //   {"traceEvents": [ ...            JSON
+//   <!doctype html>               HTML
 //   epoch,loss,accuracy              CSV: two fields or more in the first line, and as many in the second
 //   08 0a 12 07 'pytorch' 3a ...     an ONNX model: fields of a ModelProto, a graph among them
 //
@@ -20,7 +21,7 @@
 
 namespace amp {
 
-enum class FileKind { kEmpty, kModel, kArchive, kCheckpoint, kArray, kJson, kCsv, kList, kOther };
+enum class FileKind { kEmpty, kModel, kArchive, kCheckpoint, kArray, kJson, kHtml, kCsv, kList, kOther };
 
 // "an ONNX model"
 absl::string_view KindText(FileKind kind);

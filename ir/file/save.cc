@@ -363,6 +363,16 @@ absl::StatusOr<bool> WantsOtherPlaces(const LoadedFile& input, const SaveOptions
 
 }  // namespace
 
+absl::StatusOr<std::string> HashOriginal(const LoadedFile& input) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) {
+    XXH3_64bits_update(&state, bytes.data(), bytes.size());
+    return absl::OkStatus();
+  }));
+  return absl::StrFormat("%016x", XXH3_64bits_digest(&state));
+}
+
 absl::StatusOr<std::string> SerializeModel(const onnx::ModelProto& model) {
   const size_t size = model.ByteSizeLong();
   if (size > INT32_MAX) {

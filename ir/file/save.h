@@ -68,6 +68,10 @@ class PreparedSave {
 // kResourceExhausted, over 2 GiB.
 absl::StatusOr<std::string> SerializeModel(const onnx::ModelProto& model);
 
+// XXH3 (64 bits) of the file that `input` was read from, in hexadecimal. REQUIRES: input.original. Errors:
+// kUnavailable.
+absl::StatusOr<std::string> HashOriginal(const LoadedFile& input);
+
 // Same model and payloads, same bytes. `weights` are those of `model`, which is changed meanwhile and is as it was on
 // return, also after an error. Errors: kPermissionDenied (the output is the input or its data, read-only, no regular
 // file, or a file of another kind), kResourceExhausted (over 2 GiB and not external), kUnavailable (reading or

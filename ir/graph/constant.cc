@@ -13,7 +13,7 @@
 #include "ir/file/external_data.h"
 #include "ir/file/tensor_view.h"
 #include "ir/graph/attributes.h"
-#include "ir/graph/count_nan.h"
+#include "ir/graph/count_exponents.h"
 #include "ir/graph/shape.h"
 #include "onnx/onnx_pb.h"
 
@@ -112,12 +112,10 @@ absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
   return &facts;
 }
 
-absl::StatusOr<int64_t> CountNan(const Model& model, ValueId value) {
-  int64_t num_nan = 0;
-  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
-    num_nan += std::count_if(chunk.begin(), chunk.end(), [](float element) { return std::isnan(element); });
-  }));
-  return num_nan;
+absl::StatusOr<ExponentCounts> CountExponents(const Model& model, ValueId value) {
+  ExponentCounts counts;
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) { counts.Add(chunk); }));
+  return counts;
 }
 
 absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate) {

@@ -1,4 +1,4 @@
-// Entries of a model's metadata_props by key.
+// Entries of a model's, or of a node's, metadata_props by key.
 #ifndef AMP_IR_GRAPH_METADATA_H_
 #define AMP_IR_GRAPH_METADATA_H_
 
@@ -23,6 +23,10 @@ std::optional<std::string> FindMetadata(const Model& model, absl::string_view ke
 // Replaces the first entry of that key, or appends one.
 void SetMetadata(Model& model, absl::string_view key, std::string value);
 void RemoveMetadata(Model& model, absl::string_view key);
+
+// Entries of one node, for models of IR version 10 and newer. A key that is not there is removed without an edit.
+void AddNodeMetadata(Model& model, NodeId node, absl::string_view key, const std::string& value);
+void RemoveNodeMetadata(Model& model, NodeId node, absl::string_view key);
 
 }  // namespace amp
 

@@ -12,6 +12,7 @@
 
 #include "ir/base/choices.h"
 #include "ir/graph/constant.h"
+#include "ir/graph/count_exponents.h"
 #include "passes/cast/insert_casts.h"
 
 namespace amp {
@@ -27,6 +28,7 @@ struct NarrowedWeight {
   bool saturated = false;                     // bounds and fills beyond the low range became its largest finite value
   double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
+  ExponentHistogram exponents;  // of the float32 elements
 };
 
 struct NarrowedWeights {

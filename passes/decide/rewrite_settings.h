@@ -62,6 +62,8 @@ struct RewriteSettings {
   std::vector<FreedDimension> freed;               // become symbolic first
   std::optional<StepSettings> step;                // a training step is made of the model first; then that is painted
   std::optional<WrapSettings> wrap;                // a training graph gets a loss scale; then that is painted
+  bool annotate = false;                           // nodes get metadata that say why they are what they are
+  bool describe_graph = false;                     // fill Report::graph
   bool diff = false;                               // fill RewriteOutcome::diff
   std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
   std::function<absl::Status()> may_go_on;         // asked between steps that take long; an error ends the rewrite

@@ -10,6 +10,7 @@
 #include "passes/cast/narrow_weights.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
+#include "passes/report/report_graph.h"
 #include "passes/report/search_report.h"
 #include "passes/report/sensitivity_report.h"
 
@@ -44,6 +45,9 @@ struct CastReport {
   DType from = DType::kUndefined, to = DType::kUndefined;
   std::vector<std::string> readers;
   int64_t num_elements = -1;  // -1: not known
+  // For Report::graph: the value, and those of the nodes that read the cast.
+  std::optional<size_t> graph_value;
+  std::vector<size_t> reading_nodes;
 };
 
 // Nodes that went, as paths, and what stands for them: "folded into 'conv1'", "LayerNormalization n_1".
@@ -59,6 +63,7 @@ struct Report {
   std::vector<std::string> flags;  // what was asked for: "--dtype=bfloat16"
   std::string model;
   std::string verification;  // "verified: ...", "not verified: why"; "" where nothing was to be verified
+  std::string input_xxh3;    // XXH3 (64 bits) of the file that was read, for HTML alone; "" where it is not known
   std::string output_xxh3;   // XXH3 (64 bits) of the model that is written with the report; "" where none is
   DType low = DType::kFloat16;
   std::string profile;
@@ -71,6 +76,7 @@ struct Report {
   std::optional<SensitivityReport> sensitivity;  // where it was asked for
   std::optional<SearchReport> search;            // where it was asked for
   std::vector<NodeReport> nodes;
+  std::optional<ReportGraph> graph;  // if it was asked for; for HTML alone
   std::vector<ReplacedReport> replaced;
   std::vector<CastReport> casts;
   size_t num_casts_of_overridable = 0;  // of these, those of weights that callers may override

@@ -19,6 +19,7 @@
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
+#include "passes/report/annotate_nodes.h"
 #include "passes/report/explain_nodes.h"
 
 namespace amp {
@@ -110,8 +111,13 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
   for (auto& [id, node] :
        amp::ExplainNodes({model, classes, graph, paint, opset_obstacle_, report_.target, inlined_, gone_})) {
     node_index_[id] = report_.nodes.size();
+    node_ids_.push_back(id);
     report_.nodes.push_back(std::move(node));
   }
+}
+
+void ReportWriter::DescribeGraph(const Model& model, const ObservedValues* observed) {
+  report_.graph = amp::DescribeGraph(model, node_ids_, observed);
 }
 
 void ReportWriter::AddFunctions(const InlinedFunctions& inlined) {
@@ -138,6 +144,8 @@ void ReportWriter::AddOutlined(const OutlinedFunctions& outlined) {
     } else {
       auto& readers = casts[it->second].readers;
       readers.insert(readers.end(), cast.readers.begin(), cast.readers.end());
+      auto& nodes = casts[it->second].reading_nodes;
+      nodes.insert(nodes.end(), cast.reading_nodes.begin(), cast.reading_nodes.end());
     }
   }
   report_.casts = std::move(casts);
@@ -187,10 +195,24 @@ void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>&
   for (const InsertedCast& cast : casts) {
     const Node& node = model.node(cast.node);
     if (node.erased) continue;  // folded away
-    report_.casts.push_back(
-        {std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers, cast.num_elements});
+    CastReport& report = report_.casts.emplace_back(CastReport{std::string(node.name()),
+                                                               model.value(cast.value).name,
+                                                               cast.from,
+                                                               cast.to,
+                                                               cast.readers,
+                                                               cast.num_elements,
+                                                               {},
+                                                               {}});
     count_for(model.value(cast.value).producer);
-    for (const Use& use : model.value(node.Output(0)).uses) count_for(use.node);
+    for (const Use& use : model.value(node.Output(0)).uses) {
+      count_for(use.node);
+      if (report_.graph && node_index_.contains(use.node) && node_index_[use.node]) {
+        report.reading_nodes.push_back(*node_index_[use.node]);
+      }
+    }
+    if (!report_.graph || !report_.graph->index.contains(cast.value)) continue;
+    const size_t value = report_.graph->index[cast.value];
+    if (value < report_.graph->values.size()) report.graph_value = value;
   }
 }
 
@@ -213,7 +235,15 @@ void ReportWriter::AddRemovedCasts(const Model& model, const std::vector<NodeId>
   }
 }
 
+void ReportWriter::Annotate(Model& model) const { AnnotateNodes(model, node_ids_, report_.nodes); }
+
 Report ReportWriter::Finish(const Model& model, bool changed) {
+  if (report_.graph.has_value()) {
+    for (const NodeId id : node_ids_) {
+      const Node& node = model.node(id);
+      report_.graph->first_outputs.push_back(node.erased ? "" : model.value(node.Output(0)).name);
+    }
+  }
   report_.changed = changed;
   report_.warnings = model.warnings();
   report_.opset_after = changed ? model.opset("") : report_.opset_before;

@@ -23,6 +23,8 @@ class ReportWriter {
   }
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const Paint& paint);
+  // Adds what these nodes read and give. Call right behind ExplainNodes. `observed` may be null.
+  void DescribeGraph(const Model& model, const ObservedValues* observed);
   void AddReplaced(ReplacedReport replaced) { report_.replaced.push_back(std::move(replaced)); }
   // Calls of model-local functions that were replaced before, and why the others stay.
   void AddFunctions(const InlinedFunctions& inlined);
@@ -37,6 +39,8 @@ class ReportWriter {
   void AddWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
   // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
   void SetOpsetObstacle(std::string obstacle);
+  // Writes into each node's metadata why it is what it is.
+  void Annotate(Model& model) const;
   void AddHints(const std::vector<std::string>& hints) {
     report_.hints.insert(report_.hints.end(), hints.begin(), hints.end());
   }
@@ -48,6 +52,7 @@ class ReportWriter {
   std::vector<ReplacedNode> gone_;  // but listed among the nodes
   std::string opset_obstacle_;
   const InlinedFunctions* inlined_ = nullptr;
+  std::vector<NodeId> node_ids_;                        // those of report_.nodes
   IdVector<NodeId, std::optional<size_t>> node_index_;  // into report_.nodes
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/functions/assign_calls.h"
 #include "ir/functions/outline_functions.h"
@@ -12,6 +13,7 @@
 #include "passes/guard/guard_constants.h"
 #include "passes/record/call_record.h"
 #include "passes/record/rewrite_record.h"
+#include "passes/report/annotate_nodes.h"
 #include "passes/train/make_step.h"
 #include "passes/train/step_metadata.h"
 
@@ -38,6 +40,20 @@ void NameReaders(const Model& model, const ReaderNames& names, std::vector<Inser
     if (model.node(cast.node).erased) continue;
     cast.readers.clear();
     for (const Use& use : model.value(model.node(cast.node).Output(0)).uses) cast.readers.push_back(names.Of(use));
+  }
+}
+
+// Without --annotate what an earlier run wrote goes: it may be true no more.
+void Annotate(RewriteState& state) {
+  Model& model = state.model();
+  if (!state.settings.annotate) {
+    RemoveAnnotations(model);
+  } else if (model.ir_version() < kInitializersNeedNoInput) {
+    model.AddWarning(absl::StrCat("--annotate: the model has IR version ", model.ir_version(),
+                                  ", which cannot be raised "
+                                  "to the 10 that metadata of nodes need: no node is annotated"));
+  } else {
+    state.writer.Annotate(model);
   }
 }
 
@@ -100,6 +116,7 @@ absl::Status RecordEdits(RewriteState& state) {
   const bool may_freeze = state.settings.weights == WeightMode::kConvert && !IsStepGraph(model.proto());
   if (may_freeze) state.writer.AdviseFreezing(model, state.casts);
   state.writer.AddWeights(std::move(state.narrowed->weights));
+  Annotate(state);
   model.Commit();
   return absl::OkStatus();
 }

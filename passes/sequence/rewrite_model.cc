@@ -191,6 +191,7 @@ absl::Status ExplainDecision(RewriteState& state) {
     state.writer.AddReplaced({norm.nodes, absl::StrCat(model.node(norm.unit.node).op_type(), " ", norm.path)});
   }
   state.writer.ExplainNodes(model, decision.classes, decision.graph, decision.paint);
+  if (state.settings.describe_graph) state.writer.DescribeGraph(model, state.settings.observed.get());
   const bool has_tensor_cores = state.settings.target.promises.device.value_or(Device::kCuda) == Device::kCuda;
   if (has_tensor_cores) state.writer.AddHints(HintAtDimensions(model, decision.graph, decision.paint));
   state.writer.AddHints(HintAtOpset(model, decision.graph, decision.paint));

@@ -19,6 +19,7 @@
 #include "ir/operators/operator_facts.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
+#include "passes/report/annotate_nodes.h"
 #include "passes/report/diff_models.h"
 #include "passes/report/write_report.h"
 #include "passes/train/step_metadata.h"
@@ -50,6 +51,7 @@ class Undo {
     model_.Commit();
     InferTypes(model_);
     RemoveRecord(model_);
+    RemoveAnnotations(model_);
     model_.Commit();
     Verify(model_);
     AMP_RETURN_IF_ERROR(CheckTypes(model_, faults));

@@ -148,8 +148,10 @@ AMP_API AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* opt
 /* Streams external data. `output` may be NULL with "dry_run": true or "in_place": true. */
 AMP_API AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* output, const char* options,
                                  const char** summary, AmpReport** report);
-/* The report as JSON; as the table that `amp-rewrite --explain` prints, with `float32_only` as --explain=float32. */
+/* The report as JSON; as the page that `--report FILE.html` writes; as the table that `amp-rewrite --explain` prints, with
+ * `float32_only` as --explain=float32. */
 AMP_API AmpCode amp_report_json(AmpContext* context, const AmpReport* report, const char** json);
+AMP_API AmpCode amp_report_html(AmpContext* context, const AmpReport* report, const char** html);
 AMP_API AmpCode amp_report_text(AmpContext* context, const AmpReport* report, int float32_only, const char** text);
 AMP_API void amp_report_free(AmpReport* report);
 /* Writes a model in memory to a file, atomically. `input`: the file that it was made from, which is not replaced; may be

@@ -21,6 +21,7 @@
 #include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
 #include "tools/program/flag_values.h"
+#include "tools/report/html_report.h"
 #include "tools/train/train_arguments.h"
 
 namespace amp {
@@ -96,7 +97,8 @@ AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, Am
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::ExpectBytes("a model", model));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the model", rewritten));
-    AMP_ASSIGN_OR_RETURN(const amp::RewriteOptions how, amp::Options(*context, options));
+    AMP_ASSIGN_OR_RETURN(amp::RewriteOptions how, amp::Options(*context, options));
+    how.report_graph = report != nullptr;
     AMP_ASSIGN_OR_RETURN(amp::RewrittenBytes result, amp::RewriteBytes(amp::AsView(model), how));
     const AmpBytes bytes = context->GiveBytes(std::move(result.model));
     amp::SetOutcome(*context, std::move(result.summary), summary, report);
@@ -110,6 +112,7 @@ AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* out
   return amp::Call(context, [&]() -> absl::Status {
     AMP_RETURN_IF_ERROR(amp::Expect("a path to a model", input));
     AMP_ASSIGN_OR_RETURN(amp::RewriteOptions how, amp::Options(*context, options));
+    how.report_graph = report != nullptr || context->AsksBeforeReplacing();
     if (context->AsksBeforeReplacing()) {
       how.before_replacing = [context](const amp::RewriteSummary& decided) {
         auto report = std::make_unique<AmpReport>(AmpReport{decided.details});
@@ -128,6 +131,15 @@ AmpCode amp_report_json(AmpContext* context, const AmpReport* report, const char
     AMP_RETURN_IF_ERROR(amp::Expect("a report", report));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the text", json));
     *json = context->Give(amp::ReportJson(*report->details));
+    return absl::OkStatus();
+  });
+}
+
+AmpCode amp_report_html(AmpContext* context, const AmpReport* report, const char** html) {
+  return amp::Call(context, [&]() -> absl::Status {
+    AMP_RETURN_IF_ERROR(amp::Expect("a report", report));
+    AMP_RETURN_IF_ERROR(amp::Expect("a place for the text", html));
+    *html = context->Give(amp::ReportHtml(*report->details));
     return absl::OkStatus();
   });
 }

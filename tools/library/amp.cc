@@ -35,6 +35,8 @@
 #include "tools/library/train_options.h"
 #include "tools/library/verify_model.h"
 #include "tools/library/version.h"
+#include "tools/report/html_report.h"
+#include "tools/report/node_data.h"
 
 namespace amp {
 namespace {
@@ -71,7 +73,8 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   summary.changed = outcome.report.changed;
   summary.verification = rewritten.verification;
   summary.line = outcome.line;
-  if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
+  const bool is_json = !options.report_file.empty() && KindOfReport(options) == FileKind::kJson;
+  if (options.report || is_json) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
   if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
   if (outcome.report.search.has_value()) summary.search = SearchLine(*outcome.report.search);
@@ -264,7 +267,13 @@ absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& o
     return absl::OkStatus();
   };
   if (!options.report_file.empty()) {
-    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, FileKind::kJson, summary.report));
+    const FileKind kind = KindOfReport(options);
+    const std::string text = kind == FileKind::kHtml ? ReportHtml(*summary.details) : summary.report;
+    AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, kind, text));
+  }
+  if (!options.node_data_file.empty()) {
+    const std::string text = NodeDataJson(*summary.details);
+    AMP_RETURN_IF_ERROR(prepare("--node-data", options.node_data_file, FileKind::kJson, text));
   }
   if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, FileKind::kJson, ranges));
   if (const std::optional<SearchReport>& search = summary.details->search; search.has_value()) {
@@ -339,6 +348,9 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
   if (save != nullptr) file.warnings = Joined(std::move(file.warnings), OfOutput(save->Notes(), output));
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
+  }
+  if (KindOfReport(options) == FileKind::kHtml) {
+    AMP_ASSIGN_OR_RETURN(outcome.report.input_xxh3, HashOriginal(file));
   }
   RewriteSummary summary = Summarise(rewritten, input, setup, save.get());
   const std::string ranges =

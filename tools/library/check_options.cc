@@ -13,6 +13,7 @@
 #include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
 #include "tools/library/train_options.h"
+#include "tools/report/html_report.h"
 
 namespace amp {
 namespace {
@@ -37,6 +38,8 @@ absl::Status CheckKeepIo(const RewriteOptions& options) {
 absl::Status CheckUndo(const RewriteOptions& options) {
   if (!TakesBack(options)) return absl::OkStatus();
   const std::string flag = !options.print_after.empty()        ? "--print-after"
+                           : options.annotate                  ? "--annotate"
+                           : !options.node_data_file.empty()   ? "--node-data"
                            : !options.free_dims.empty()        ? "--dim"
                            : WrapsTrainingGraph(options.train) ? "--loss-scale"
                                                                : FirstDecidingFlag(options);
@@ -182,6 +185,7 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   const char* const of_files = options.in_place                                               ? "--in-place"
                                : options.dry_run                                              ? "--dry-run"
                                : !options.report_file.empty()                                 ? "--report"
+                               : !options.node_data_file.empty()                              ? "--node-data"
                                : !options.sensitivity_file.empty()                            ? "--sensitivity=FILE"
                                : !options.search_list.empty()                                 ? "--search-list"
                                : !options.pareto.empty()                                      ? "--pareto"
@@ -193,6 +197,10 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
+FileKind KindOfReport(const RewriteOptions& options) {
+  return IsHtmlFile(options.report_file) ? FileKind::kHtml : FileKind::kJson;
+}
+
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output) {
   FileUses uses{.force = options.force};
   uses.reads.push_back({"MODEL", input});
@@ -200,7 +208,8 @@ FileUses FilesOf(const RewriteOptions& options, const std::string& input, const 
   for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
   uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
-  uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
+  uses.writes.push_back({"--report", options.report_file, KindOfReport(options)});
+  uses.writes.push_back({"--node-data", options.node_data_file, FileKind::kJson});
   uses.writes.push_back({"--sensitivity", options.sensitivity_file, FileKind::kCsv});
   uses.writes.push_back({"--search-list", options.search_list, FileKind::kList});
   uses.writes.push_back({"--pareto", options.pareto, FileKind::kCsv});
@@ -224,6 +233,7 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
   }
   if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
   AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--node-data", options.node_data_file));
   AMP_RETURN_IF_ERROR(CheckSideFile("--sensitivity", options.sensitivity_file));
   AMP_RETURN_IF_ERROR(CheckSideFile("--search-list", options.search_list));
   AMP_RETURN_IF_ERROR(CheckSideFile("--pareto", options.pareto));

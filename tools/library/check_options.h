@@ -16,6 +16,9 @@ absl::Status CheckOptions(const RewriteOptions& options);
 absl::Status CheckOptionsForMemory(const RewriteOptions& options);
 absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
 
+// kJson or kHtml, by the name of options.report_file.
+FileKind KindOfReport(const RewriteOptions& options);
+
 // The files that a rewrite reads and writes. A new option that names a file is declared there.
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
 

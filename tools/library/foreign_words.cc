@@ -196,9 +196,11 @@ constexpr char kTraining[] =
     "loss-scale-max|loss-scale-min|momentum|nesterov|no-finite-check|optimizer|rho|train|trainable|weight-decay|";
 constexpr OwnFlags kOwnFlags[] = {
     {"amp-rewrite",
-     "|allow|allow-node|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|dtype|external-data|"
+     "|allow|allow-node|annotate|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|dtype|external-"
+     "data|"
      "follow|freeze-initializers|functions|guards|in-place|infer|keep-batch-norm|keep-decomposed|keep-io|level|"
-     "list-profiles|lists|max-weight-error|op-signature|opset|output|placement|policy|preserve|print-after|print-lists|"
+     "list-profiles|lists|max-weight-error|node-data|op-signature|opset|output|placement|policy|preserve|print-after|"
+     "print-lists|"
      "ranges|report|scale-weights|stop-after|target|verify|weights|"},
     {"amp-rewrite --train", kTraining},
     {"amp-run",

@@ -226,6 +226,7 @@ std::vector<std::string> ChangedFlags(const RewriteOptions& options) {
   FlagLister list(flags);
   AddDecisions(options, list);
   list.AddEnumUnless("--external-data", options.external_data, RewriteOptions().external_data);
+  list.AddSwitch("--annotate", options.annotate);
   list.AddSwitch("--in-place", options.in_place);
   list.AddSwitch("--force", options.force);
   list.AddSwitch("--dry-run", options.dry_run);

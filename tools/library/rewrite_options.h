@@ -129,6 +129,7 @@ struct RewriteOptions {
   std::string search_list, pareto;  // files only
   std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
+  bool annotate = false;  // metadata_props of each node say its type and why; raises the IR version to 10
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;
@@ -136,6 +137,7 @@ struct RewriteOptions {
   std::string stop_after;
   std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
+  bool report_graph = false;                           // the summary's details can be written as HTML
   bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
   // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An
@@ -148,9 +150,12 @@ struct RewriteOptions {
   // Files only: Rewrite refuses what is set of these. No file that is read is ever written to.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
-  bool force = false;       // replace files of another kind than the one that is written there
-  bool dry_run = false;     // decide and report, write nothing
-  std::string report_file;  // the report as JSON: written together with the model, both or neither
+  bool force = false;    // replace files of another kind than the one that is written there
+  bool dry_run = false;  // decide and report, write nothing
+  // The report as JSON, or where the name ends in .html as HTML: written together with the model, both or neither.
+  std::string report_file;
+  // An overlay for Model Explorer, as JSON: the type of each node and why, by output.
+  std::string node_data_file;
   // Called when all is decided and written under temporary names, in a dry run too. An error is the call's error, and
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;

@@ -20,6 +20,7 @@
 #include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
 #include "tools/library/train_options.h"
+#include "tools/report/html_report.h"
 
 namespace amp {
 namespace {
@@ -137,6 +138,8 @@ RewriteSettings SettingsFrom(const Choices& choices) {
     };
   }
   settings.may_go_on = options.may_go_on;
+  settings.annotate = options.annotate;
+  settings.describe_graph = options.report_graph || IsHtmlFile(options.report_file) || !options.node_data_file.empty();
   settings.diff = options.diff;
   return settings;
 }

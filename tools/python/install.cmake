@@ -11,7 +11,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NO
 
 # The licences of what is inside (third_party/NOTICES).
 foreach(package IN ITEMS libabsl-dev libprotobuf-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libzip-dev
-    libxxhash-dev libboost-dev libgomp1)
+    libxxhash-dev libboost-dev libgomp1 node-dagre-layout node-lodash)
   if(EXISTS /usr/share/doc/${package}/copyright)
     install(FILES /usr/share/doc/${package}/copyright DESTINATION amp_rewrite/licenses RENAME ${package}
       COMPONENT python)

@@ -208,8 +208,16 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       ->group(safety);
 
   const std::string output = "What is printed";
-  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")
+  app.add_option("--report", a.report,
+                 "write what was decided and why: as JSON, or, to FILE.html, as a page for a browser; - for stdout")
       ->type_name("FILE.json")
+      ->group(output);
+  app.add_option("--node-data", o.node_data_file, "write each node's type and reason as an overlay for Model Explorer")
+      ->type_name("FILE.json")
+      ->group(output);
+  app.add_flag("--annotate", o.annotate,
+               "write them into the model, where Netron shows them: metadata_props amp.type and amp.why of each node;\n"
+               "raises the IR version to 10")
       ->group(output);
   app.add_flag("--explain", a.explain,
                "print it as a table; --explain=float32: of nodes those alone that stay float32, no casts and weights")

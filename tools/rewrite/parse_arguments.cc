@@ -101,7 +101,7 @@ absl::Status Interpret(Arguments& a) {
     }
   }
   AMP_ASSIGN_OR_RETURN(o.dims, ReadDims(sizes));
-  o.report = !a.report.empty();
+  o.report = a.report == "-";
   if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {
     o.keep_io = *a.keep_io == "all";

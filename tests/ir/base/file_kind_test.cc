@@ -42,6 +42,10 @@ TEST_CASE("each kind of file is known by its first bytes") {
     INFO(json);
     CHECK(KindOf(json) == FileKind::kJson);
   }
+  for (const char* html : {"<!DOCTYPE html>", "\n<!doctype html>\n<html>", "<!doctype html"}) {
+    INFO(html);
+    CHECK(KindOf(html) == FileKind::kHtml);
+  }
   for (const char* csv : {"epoch,loss\n1,0.5\n", "epoch,loss\n", "a,b", "\"a,1\",b\r\n2,3\r\n"}) {
     INFO(csv);
     CHECK(KindOf(csv) == FileKind::kCsv);
@@ -56,7 +60,7 @@ TEST_CASE("a list that a search wrote is one, and no other text") {
 TEST_CASE("what only looks like one of them is of another kind") {
   for (const char* text : {"hello", "\n", "{ return 1; }", "[core]\n name = x", "[net]\nbatch=1", "a, b\nc\n",
                            "import os, sys\nprint(os, sys, 1)\n", "\x89PNG\r\n\x1a\n", "Hello, world\n",
-                           ":orphan:\n\ntext", "PK", "%PDF-1.4"}) {
+                           ":orphan:\n\ntext", "<html>", "<svg/>", "a <!doctype html>", "PK", "%PDF-1.4"}) {
     INFO(text);
     CHECK(KindOf(text) == FileKind::kOther);
   }

@@ -31,6 +31,8 @@ int main(void) {
   Check(context, amp_report_text(context, report, 1, &why), "explanation");
   Expect(strstr(why, "Relu") != NULL, "the float32 node is explained");
   Check(context, amp_report_json(context, report, &why), "report");
+  Check(context, amp_report_html(context, report, &why), "page");
+  Expect(strstr(why, "<!doctype html>") == why && strstr(why, "\"values\":{") != NULL, "the page has a graph");
   amp_report_free(report);
 
   float x[2][4] = {{1, 2, 3, 4}, {4, 3, 2, 1}};

@@ -55,6 +55,8 @@ Program Rewrite() {
                 {"--verify", {"--verify=@other.npz"}, "other.npz"}},
       .writes = {{"-o", {"-o", "%"}, FileKind::kModel},
                  {"--report", {"--report", "%"}, FileKind::kJson},
+                 {"--report", {"--report", "@there.html"}, FileKind::kHtml, "there.html"},
+                 {"--node-data", {"--node-data", "%"}, FileKind::kJson},
                  {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson},
                  {"--sensitivity", {"--calibration", "@sample.npz", "--sensitivity=%"}, FileKind::kCsv},
                  {"--search-list", {"--calibration", "@sample.npz", "--search", "--search-list", "%"}, FileKind::kList},

@@ -228,6 +228,7 @@ std::vector<std::pair<FileKind, std::string>> Kinds() {
           {FileKind::kJson, R"({"name": "something"})"},
           {FileKind::kCsv, "epoch,loss\n1,2\n"},
           {FileKind::kList, "# Operator list: of an earlier search\n"},
+          {FileKind::kHtml, "<!doctype html>\n<title>something</title>\n"},
           {FileKind::kOther, "\x89PNG\r\n\x1a\n"},
           {FileKind::kOther, "Dear diary"},
           {FileKind::kEmpty, ""}};

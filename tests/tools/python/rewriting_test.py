@@ -274,6 +274,21 @@ class Rewrite(unittest.TestCase):
         page = result._repr_html_()
         self.assertIn("<table>", page)
         self.assertIn("Relu", page)
+        self.assertIn('<iframe sandbox="allow-scripts allow-downloads"', page)
+
+    def test_the_report_is_a_page(self):
+        result = amp.rewrite(mlp(), deny=["Relu"])
+        page = result.to_html()
+        self.assertTrue(page.startswith("<!doctype html>"))
+        data = json.loads(page.split('id="data">', 1)[1].split("</script", 1)[0])
+        self.assertEqual(data["nodes"]["count"], len(result.report["nodes"]))
+        self.assertGreater(data["values"]["count"], 0)  # so it has a graph
+        self.assertEqual(pickle.loads(pickle.dumps(result)).to_html(), page)
+        with tempfile.TemporaryDirectory() as folder:
+            model, file = pathlib.Path(folder) / "m.onnx", pathlib.Path(folder) / "r.html"
+            model.write_bytes(mlp())
+            summary = amp.rewrite_file(model, pathlib.Path(folder) / "out.onnx", report=file)
+            self.assertEqual(file.read_text(), summary.to_html())
 
     def test_lists_and_policies(self):
         self.assertIn("MatMul", amp.print_lists(dtype="bfloat16"))

@@ -77,6 +77,7 @@ _CODES: dict[str, list[Any]] = {
     "amp_rewrite": [Bytes, c_char_p, POINTER(Bytes), POINTER(c_char_p), POINTER(c_void_p)],
     "amp_rewrite_file": [c_char_p, c_char_p, c_char_p, POINTER(c_char_p), POINTER(c_void_p)],
     "amp_report_json": [c_void_p, POINTER(c_char_p)],
+    "amp_report_html": [c_void_p, POINTER(c_char_p)],
     "amp_report_text": [c_void_p, c_int, POINTER(c_char_p)],
     "amp_save_model": [Bytes, c_char_p, c_char_p, c_int],
     "amp_print_lists": [c_char_p, POINTER(c_char_p)],

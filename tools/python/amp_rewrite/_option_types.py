@@ -15,6 +15,7 @@ class RewriteOptions(TypedDict, total=False):
     accumulate: int
     allow: Union[str, Sequence[str]]
     allow_node: Union[str, Sequence[str]]
+    annotate: bool
     beta1: float
     beta2: float
     budget_runs: int
@@ -84,6 +85,7 @@ class RewriteOptions(TypedDict, total=False):
     momentum: float
     nesterov: bool
     no_finite_check: bool
+    node_data: Path
     op_signature: Union[str, Sequence[str]]
     op_signatures: Union[str, Sequence[str]]
     opset: Union[str, int]

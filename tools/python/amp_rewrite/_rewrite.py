@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ._option_types import RewriteOptions
 
 PathLike = Union[str, "os.PathLike[str]"]
+# Characters of a page that a notebook is to keep.
+_LARGEST_IN_NOTEBOOK = 2_000_000
 Progress = Union[bool, Callable[[str, int, int], Any], None]
 
 
@@ -38,7 +40,7 @@ class _Outcome:
         return self._texts[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        for key in (("amp_report_json",), ("amp_report_text", 0), ("amp_report_text", 1)):
+        for key in (("amp_report_json",), ("amp_report_html",), ("amp_report_text", 0), ("amp_report_text", 1)):
             self.text(*key)
         return {"summary": self.summary, "_report": None, "_samples": None, "_texts": self._texts}
 
@@ -76,6 +78,10 @@ class RewriteSummary:
         """The report as a dict; passes/README.md has its fields: "nodes", "casts", "weights", "totals", ..."""
         return dict(json.loads(self._outcome.text("amp_report_json")))
 
+    def to_html(self) -> str:
+        """The report as a page for a browser, which needs no other file: what --report FILE.html writes."""
+        return self._outcome.text("amp_report_html")
+
     def explain(self, *, float32_only: bool = False) -> str:
         """The table that `amp-rewrite --explain` prints: of every node its class, type, and why.
 
@@ -89,7 +95,7 @@ class RewriteSummary:
         return f"<{type(self).__name__}: {'; '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """In a notebook: what became low by operator, and why each other node did not."""
+        """In a notebook: what became low by operator, why each other node did not, and the page of to_html."""
         low: dict[str, int] = {}
         high: dict[tuple[str, str], list[str]] = {}
         for node in self.report["nodes"]:
@@ -113,7 +119,20 @@ class RewriteSummary:
         dtype = escape(str(self.report.get("dtype", "low")))
         return (
             f"<p>{escape(self.line)}; {escape(self.verification)}</p>"
-            f"<p>{dtype}: {became or 'none'}</p><table>{head}{''.join(rows)}</table>"
+            f"<p>{dtype}: {became or 'none'}</p><table>{head}{''.join(rows)}</table>{self._page_in_notebook()}"
+        )
+
+    def _page_in_notebook(self) -> str:
+        """The page, folded, where it does not make the notebook large. Its scripts cannot reach the notebook."""
+        import html
+
+        page = self.to_html()
+        if len(page) > _LARGEST_IN_NOTEBOOK:
+            return "<p>The report is large: open what <code>to_html()</code> gives in a browser.</p>"
+        return (
+            '<details><summary>The whole report</summary><iframe sandbox="allow-scripts allow-downloads" '
+            'title="amp-rewrite report" style="width:100%;height:720px;border:1px solid #8888" '
+            f'srcdoc="{html.escape(page)}"></iframe></details>'
         )
 
 

@@ -1,0 +1,55 @@
+#include "ir/graph/count_exponents.h"
+
+#include <bit>
+
+namespace amp {
+namespace {
+
+constexpr int kBias = 127;
+constexpr int kMantissaBits = 23;
+constexpr uint32_t kMantissa = (uint32_t{1} << kMantissaBits) - 1;
+constexpr uint32_t kLargestExponent = 0xff;  // of infinities and NaN
+
+}  // namespace
+
+void ExponentCounts::Add(absl::Span<const float> elements) {
+  // Neighbours mostly have one exponent: counting them in turns lets the processor count several at once.
+  constexpr size_t kTurns = 4;
+  std::array<std::array<int64_t, kExponents>, kTurns> counts = {};
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const auto bits = std::bit_cast<uint32_t>(elements[i]);
+    const uint32_t exponent = bits >> kMantissaBits & kLargestExponent;
+    ++counts[i % kTurns][exponent];
+    if (exponent != 0 && exponent != kLargestExponent) continue;
+    const bool has_mantissa = (bits & kMantissa) != 0;
+    if (exponent == 0 && !has_mantissa) ++zeros_;
+    if (exponent != 0 && has_mantissa) ++nan_;
+  }
+  for (const auto& turn : counts) {
+    for (size_t i = 0; i < kExponents; ++i) by_biased_exponent_[i] += turn[i];
+  }
+}
+
+ExponentHistogram ExponentCounts::Histogram() const {
+  std::array<int64_t, kExponents> counts = by_biased_exponent_;
+  counts.front() -= zeros_;
+  ExponentHistogram histogram;
+  histogram.zeros = zeros_;
+  histogram.not_finite = counts[kLargestExponent];
+  counts[kLargestExponent] = 0;
+  int first = 0, last = static_cast<int>(kLargestExponent) - 1;
+  while (first <= last && counts[static_cast<size_t>(first)] == 0) ++first;
+  while (last >= first && counts[static_cast<size_t>(last)] == 0) --last;
+  if (first > last) return histogram;
+  histogram.first = first - kBias;
+  histogram.width = (last - first) / ExponentHistogram::kMaxBins + 1;
+  const int last_bin = (last - first) / histogram.width;
+  histogram.bins.resize(static_cast<size_t>(last_bin) + 1);
+  for (int i = first; i <= last; ++i) {
+    const int bin = (i - first) / histogram.width;
+    histogram.bins[static_cast<size_t>(bin)] += counts[static_cast<size_t>(i)];
+  }
+  return histogram;
+}
+
+}  // namespace amp

@@ -1,0 +1,48 @@
+// The values that the nodes of a report read and give: what its HTML form draws as a graph.
+//
+//   MatMul(x, w) -> y; Relu(y) -> z      values x, w, y, z; nodes {inputs 0, 1; outputs 2}, {inputs 2; outputs 3}
+//
+// A node that this run has inserted is in no report. Its readers are shown as readers of what it reads.
+#ifndef AMP_PASSES_REPORT_REPORT_GRAPH_H_
+#define AMP_PASSES_REPORT_REPORT_GRAPH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ir/base/observed_values.h"
+#include "ir/graph/graph.h"
+
+namespace amp {
+
+struct ReportValue {
+  std::string name;
+  std::string type;       // TypeText, before any edit: "float32[1,3,N,224]"
+  int64_t num_bytes = 0;  // of its elements before any edit; 0: not known
+  bool is_constant = false;
+  std::optional<ObservedValue> observed;  // in runs on a user's data
+};
+
+struct ReportGraph {
+  struct Node {
+    std::vector<size_t> inputs, outputs;  // into `values`; those that are absent are left out
+    std::vector<size_t> body_outputs;     // what the graphs that it holds give it
+  };
+  std::vector<ReportValue> values;
+  std::vector<Node> nodes;              // one for each node of the report
+  std::vector<size_t> inputs, outputs;  // of the main graph
+  // For each node the name of its first output in the rewritten model; "" where it has none.
+  std::vector<std::string> first_outputs;
+  IdVector<ValueId, size_t> index;  // of the model's values into `values`; values.size() and more: it has none
+};
+
+// `nodes`: those of the report, in its order; one that is there twice is drawn once. `observed` may be null. Linear in
+// the number of ports.
+ReportGraph DescribeGraph(const Model& model, absl::Span<const NodeId> nodes, const ObservedValues* observed);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPORT_REPORT_GRAPH_H_

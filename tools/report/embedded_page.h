@@ -1,0 +1,18 @@
+// The page of this folder, compiled in: page.html with its style and scripts, cut where the data go.
+#ifndef AMP_TOOLS_REPORT_EMBEDDED_PAGE_H_
+#define AMP_TOOLS_REPORT_EMBEDDED_PAGE_H_
+
+#include "absl/strings/string_view.h"
+
+namespace amp {
+
+struct EmbeddedPage {
+  absl::string_view before_data, behind_data;
+};
+
+// Made by tools/report/embed.cmake.
+EmbeddedPage GetEmbeddedPage();
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_REPORT_EMBEDDED_PAGE_H_

@@ -1,0 +1,274 @@
+// Puts the parts of the page together: tabs, search, links to nodes, the theme.
+import { decode } from "./data.js";
+import { byId, bytesText, el, numberText, shown } from "./elements.js";
+import { buildScopes } from "./scopes.js";
+import { errorText, exponentChart } from "./charts.js";
+import { GraphView } from "./graph.js";
+import { whyPanel } from "./panel.js";
+import { table } from "./tables.js";
+import { overview } from "./overview.js";
+
+const data = decode(JSON.parse(byId("data").textContent));
+const canDraw = data.hasGraph && typeof dagre !== "undefined";
+const everyNode = Array.from({ length: data.count }, (_, i) => i);
+const guards = everyNode.filter((i) => data.reason(i) === "guard");
+const fileName = data.model.split("/").pop();
+const times = { begin: performance.now() }; // for whoever measures the page: milliseconds
+window.ampReport = { times, data };
+
+const panel = el("aside", { id: "panel", "aria-label": "Why", tabindex: -1 });
+const graphTab = el("div.graphtab");
+let graph = null;
+function theGraph() {
+  if (!graph) {
+    graph = new GraphView(data, buildScopes(data), select);
+    graphTab.replaceChildren(graph.element, panel);
+    explainGraph();
+    graph.show(graph.scopes.root);
+    window.ampReport.graph = graph;
+  }
+  return graph;
+}
+
+function explainGraph() {
+  panel.replaceChildren(
+    el("h2", "The graph"),
+    el("p", "Each box is a node, or a group of nodes with one scope in their names. Open a group with a click. ",
+      "Choose a node to see why it has its type."),
+    el("p.quiet", "Drag to move, wheel to zoom. Keys: arrows, Enter, Escape, +, −, 0; / searches."),
+  );
+}
+
+// Shows why a node is what it is; the address then names the node.
+function select(i) {
+  panel.replaceChildren(el("div", whyPanel(data, i, goTo)));
+  panel.scrollTop = 0;
+  const hash = `#node=${encodeURIComponent(data.path(i).toWellFormed?.() ?? data.path(i))}`;
+  if (hash.length < 4000 && location.protocol !== "about:") history.replaceState(null, "", hash);
+}
+
+// Goes to a node: in the graph where it is drawn, else the panel alone.
+function goTo(i) {
+  showTab("graph");
+  if (canDraw) theGraph().showNode(i);
+  select(i);
+}
+
+const nodeColumns = [
+  { title: "node", value: data.path, cell: (i) => shown(data.path(i), 90) },
+  { title: "operator", value: data.operator },
+  { title: "class", value: data.className },
+  { title: "type", value: data.type, cell: (i) => el("span", { class: `type ${data.kind(i)}` }, data.type(i)) },
+  { title: "reason", value: data.reason },
+  { title: "why", value: data.because },
+];
+const nodeText = (i) => nodeColumns.map((column) => column.value(i)).join("\n");
+
+const tabs = {
+  overview: ["Overview", () => overview(data, { guards, showNodes })],
+  graph: ["Graph", () => graphTab],
+  nodes: ["Nodes", nodesTable],
+  casts: ["Casts", castsTable],
+  weights: ["Weights", weightsTable],
+  guards: ["Guards", guardsTable],
+};
+
+function nodesTable() {
+  return table({ name: "nodes", columns: nodeColumns, rows: everyNode, search: nodeText, onrow: goTo });
+}
+
+function castsTable() {
+  const numberOf = (elements) => (elements < 0 ? "unknown" : elements.toLocaleString("en"));
+  const readersOf = (cast) => cast.readers.join(", ");
+  const columns = [
+    { title: "value", value: (cast) => cast.valueName, cell: (cast) => shown(cast.valueName, 90) },
+    { title: "from", value: (cast) => cast.from },
+    { title: "to", value: (cast) => cast.to },
+    { title: "elements", align: "number", value: (cast) => cast.elements, cell: (cast) => numberOf(cast.elements) },
+    { title: "bytes moved", align: "number", value: (cast) => cast.bytes, cell: (cast) => bytesText(cast.bytes) },
+    { title: "for", value: readersOf, cell: (cast) => shown(cast.readers.slice(0, 6).join(", "), 160) },
+  ];
+  const open = (cast) => {
+    const node = cast.nodes[0] ?? data.producer[cast.value] ?? -1;
+    if (node >= 0) goTo(node);
+  };
+  const search = (cast) => `${cast.valueName}\n${cast.to}\n${readersOf(cast)}`;
+  return table({ name: "casts", columns, rows: data.casts, search, sort: 4, onrow: data.hasGraph ? open : null });
+}
+
+function weightsTable() {
+  const large = el("div.large");
+  const number = (title, name, text = String) => {
+    return { title, align: "number", value: (weight) => weight[name], cell: (weight) => text(weight[name]) };
+  };
+  const columns = [
+    { title: "weight", value: (weight) => weight.name, cell: (weight) => shown(weight.name, 70) },
+    number("before", "before", bytesText),
+    number("after", "after", bytesText),
+    number("relative error", "error", errorText),
+    number("largest", "largest", numberText),
+    number("overflow", "overflow"),
+    number("vanish", "underflow"),
+    number("subnormal", "subnormal"),
+    { title: "exponents", value: (weight) => weight.exponents.first, cell: (weight) => chart(weight, false) },
+  ];
+  const chart = (weight, isLarge) => exponentChart(weight.exponents, data.dtype, isLarge);
+  const show = (weight) => {
+    const stays = weight.originalStays ? "The float32 original stays for other readers. " : "";
+    const saturated = weight.saturated ? "What overflows became the largest finite value." : "";
+    const name = el("h2", el("bdi", shown(weight.name, 200)));
+    large.replaceChildren(name, chart(weight, true), el("p", stays, saturated));
+  };
+  if (data.weights.length) show(data.weights.reduce((a, b) => (b.error > a.error ? b : a)));
+  const search = (weight) => weight.name;
+  return el("div", large, table({ name: "weights", columns, rows: data.weights, search, sort: 3, onrow: show }));
+}
+
+function guardsTable() {
+  const saw = { title: "what the guard saw", value: (i) => data.because(i).replace(/^guard: /, "") };
+  const columns = [nodeColumns[0], nodeColumns[1], saw];
+  return table({ name: "guards", columns, rows: guards, search: nodeText, onrow: goTo });
+}
+
+function showNodes(reason) {
+  showTab("nodes");
+  const filter = byId("tab-nodes").querySelector("input");
+  filter.value = reason;
+  filter.dispatchEvent(new Event("input"));
+}
+
+function showTab(name) {
+  for (const each of Object.keys(tabs)) {
+    const isOpen = each === name;
+    const button = byId(`to-${each}`);
+    button.setAttribute("aria-selected", String(isOpen));
+    button.tabIndex = isOpen ? 0 : -1;
+    byId(`tab-${each}`).hidden = !isOpen;
+  }
+  fillTab(name);
+  if (name === "graph" && canDraw) theGraph();
+}
+
+function fillTab(name) {
+  const section = byId(`tab-${name}`);
+  if (section.childElementCount === 0) section.append(tabs[name][1]());
+}
+
+function makeTabs() {
+  const names = Object.keys(tabs);
+  const counts = { nodes: data.count, casts: data.casts.length, weights: data.weights.length, guards: guards.length };
+  const move = (name, e) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!step) return;
+    const next = names[(names.indexOf(name) + step + names.length) % names.length];
+    showTab(next);
+    byId(`to-${next}`).focus();
+  };
+  for (const name of names) {
+    const acts = { onclick: () => showTab(name), onkeydown: (e) => move(name, e) };
+    const properties = { id: `to-${name}`, role: "tab", "aria-controls": `tab-${name}`, ...acts };
+    const count = name in counts ? el("span.count", counts[name].toLocaleString("en")) : null;
+    byId("tabs").append(el("button", properties, tabs[name][0], count));
+    const panel = { id: `tab-${name}`, role: "tabpanel", "aria-labelledby": `to-${name}`, hidden: true };
+    byId("main").append(el("section", panel));
+  }
+  if (canDraw) return;
+  const why = "The program that wrote this report was built without a layout of graphs.";
+  graphTab.append(panel);
+  panel.replaceChildren(el("p", data.hasGraph ? why : "This report has no graph."));
+}
+
+function makeSearch() {
+  const input = byId("search");
+  const list = byId("results");
+  let found = [];
+  let at = -1;
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+  };
+  const mark = (next) => {
+    at = next;
+    [...list.children].forEach((item, k) => item.setAttribute("aria-selected", String(k === at)));
+    input.setAttribute("aria-activedescendant", at >= 0 ? `result-${at}` : "");
+    list.children[at]?.scrollIntoView({ block: "nearest" });
+  };
+  const choose = (i) => {
+    close();
+    goTo(i);
+  };
+  const item = (i, k) => {
+    const acts = { onmousedown: (e) => e.preventDefault(), onclick: () => choose(i) };
+    const properties = { id: `result-${k}`, role: "option", "aria-selected": "false", ...acts };
+    const [operator, path] = [shown(data.operator(i), 40), shown(data.path(i), 90)];
+    const type = el("span.quiet", ` ${data.type(i)}, ${data.reason(i)}`);
+    return el("li", properties, el(`span.dot.${data.kind(i)}`), el("b", operator), " ", el("bdi", path), type);
+  };
+  input.addEventListener("input", () => {
+    const begin = performance.now();
+    found = data.find(input.value, 50);
+    const nothing = el("li.quiet", { role: "option", "aria-disabled": "true" }, "No node has all of these words.");
+    list.replaceChildren(...(found.length ? found.map(item) : [nothing]));
+    list.hidden = input.value.trim() === "";
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    at = -1;
+    times.search = performance.now() - begin;
+  });
+  input.addEventListener("keydown", (e) => {
+    if (e.key === "ArrowDown") mark(Math.min(found.length - 1, at + 1));
+    else if (e.key === "ArrowUp") mark(Math.max(0, at - 1));
+    else if (e.key === "Enter" && found.length) choose(found[Math.max(0, at)]);
+    else if (e.key === "Escape") close();
+    else return;
+    e.preventDefault();
+  });
+  input.addEventListener("blur", () => setTimeout(close, 150));
+  addEventListener("keydown", (e) => {
+    if (e.key !== "/" || /^(input|textarea)$/i.test(document.activeElement?.tagName)) return;
+    e.preventDefault();
+    input.focus();
+  });
+}
+
+function makeTheme() {
+  const words = { system: "◐ system", light: "☀ light", dark: "☾ dark" };
+  let theme = "system";
+  const apply = () => {
+    document.documentElement.dataset.theme = theme;
+    byId("theme").textContent = words[theme];
+    byId("theme").setAttribute("aria-label", `Colours: ${theme}`);
+  };
+  byId("theme").addEventListener("click", () => {
+    theme = { system: "light", light: "dark", dark: "system" }[theme];
+    apply();
+  });
+  apply();
+}
+
+// A link names a node by its path.
+function followLink() {
+  const path = location.hash.match(/^#node=(.*)$/)?.[1];
+  if (path === undefined) return false;
+  let name;
+  try {
+    name = decodeURIComponent(path);
+  } catch {
+    return false;
+  }
+  const i = everyNode.find((each) => data.path(each) === name);
+  if (i !== undefined) goTo(i);
+  return i !== undefined;
+}
+
+document.title = `${shown(fileName, 60)} in ${data.dtype}: amp-rewrite report`;
+byId("title").textContent = shown(fileName, 60);
+const outcome = data.changed ? `rewritten to ${data.dtype}` : "left as it is";
+byId("subtitle").textContent = `${outcome} by amp-rewrite ${data.version}`;
+makeTabs();
+makeSearch();
+makeTheme();
+if (!followLink()) showTab("overview");
+addEventListener("hashchange", followLink);
+addEventListener("beforeprint", () => Object.keys(tabs).filter((name) => name !== "graph").forEach(fillTab));
+times.ready = performance.now();
+requestAnimationFrame(() => setTimeout(() => (times.painted = performance.now())));
