@@ -57,6 +57,7 @@ class PartErrorFinder {
       AddSites(run, FindRoundingSites(run, in_step.sums(), output));
     }
     AddTraffic(*session, in_step.sums());
+    FindPlaces();
     return std::move(found_);
   }
 
@@ -157,6 +158,24 @@ class PartErrorFinder {
     }
   }
 
+  void FindPlaces() {
+    const auto add = [&](std::vector<std::vector<size_t>>& places, size_t part, size_t place) {
+      if (part != NoPart() && (places[part].empty() || places[part].back() != place)) places[part].push_back(place);
+    };
+    for (const std::vector<PartErrors::Site>& sites : found_.sites_) {
+      std::vector<std::vector<size_t>>& places = found_.sites_of_.emplace_back(units_.size());
+      for (size_t place = 0; place < sites.size(); ++place) {
+        add(places, sites[place].producer, place);
+        add(places, sites[place].reader, place);
+      }
+    }
+    found_.traffic_of_.resize(units_.size());
+    for (size_t place = 0; place < found_.traffic_.size(); ++place) {
+      add(found_.traffic_of_, found_.traffic_[place].producer, place);
+      for (const size_t reader : found_.traffic_[place].readers) add(found_.traffic_of_, reader, place);
+    }
+  }
+
   // Where all parts are low.
   void CountCasts(const PartErrors::Traffic& traffic, const absl::flat_hash_set<size_t>& low_readers) {
     if (traffic.producer == NoPart()) {
@@ -190,40 +209,54 @@ LowParts PartErrors::Alone(size_t part) const {
   return low;
 }
 
-double PartErrors::SquaredError(const LowParts& low) const {
+double PartErrors::ErrorAt(const Site& site, const LowParts& low) const {
   const auto is_low = [&](size_t part) { return part < low.size() && low[part]; };
-  double worst = 0;
-  for (const std::vector<Site>& sites : sites_) {
-    double sum = 0;
-    for (const Site& site : sites) {
-      if (is_low(site.producer)) {
-        sum += site.if_producer;
-      } else if (is_low(site.reader)) {
-        sum += site.if_reader;
-      }
-    }
-    worst = std::max(worst, sum);
-  }
-  return worst;
+  return is_low(site.producer) ? site.if_producer : is_low(site.reader) ? site.if_reader : 0;
 }
 
-double PartErrors::SavedBytes(const LowParts& low) const {
+double PartErrors::SavedBy(const Traffic& traffic, const LowParts& low) const {
   const auto is_low = [&](size_t part) { return part < low.size() && low[part]; };
-  double saved = 0;
-  for (const Traffic& traffic : traffic_) {
-    const auto num_low = std::count_if(traffic.readers.begin(), traffic.readers.end(), is_low);
-    const bool has_high = num_low < std::ssize(traffic.readers);
-    if (traffic.is_weight) {
-      // Held in both types where both are read.
-      if (num_low > 0) saved += traffic.elements * (has_high ? -kBytesLow : kBytesHigh - kBytesLow);
-      continue;
-    }
-    const bool is_given_low = is_low(traffic.producer);
-    const auto num_in_low = static_cast<double>(num_low + (is_given_low ? 1 : 0));
-    saved += traffic.elements * num_in_low * (kBytesHigh - kBytesLow);
-    if (is_given_low ? has_high : num_low > 0) saved -= traffic.elements * (kBytesHigh + kBytesLow);
+  const auto num_low = std::count_if(traffic.readers.begin(), traffic.readers.end(), is_low);
+  const bool has_high = num_low < std::ssize(traffic.readers);
+  if (traffic.is_weight) {
+    // Held in both types where both are read.
+    return num_low == 0 ? 0 : traffic.elements * (has_high ? -kBytesLow : kBytesHigh - kBytesLow);
   }
-  return saved;
+  const bool is_given_low = is_low(traffic.producer);
+  const auto num_in_low = static_cast<double>(num_low + (is_given_low ? 1 : 0));
+  const double cast = (is_given_low ? has_high : num_low > 0) ? traffic.elements * (kBytesHigh + kBytesLow) : 0;
+  return traffic.elements * num_in_low * (kBytesHigh - kBytesLow) - cast;
 }
+
+double PartErrors::Choice::SquaredError() const {
+  return squared.empty() ? 0 : *std::max_element(squared.begin(), squared.end());
+}
+
+PartErrors::Choice PartErrors::Evaluate(const LowParts& low) const {
+  Choice choice = {low, std::vector<double>(sites_.size(), 0), 0};
+  for (size_t output = 0; output < sites_.size(); ++output) {
+    for (const Site& site : sites_[output]) choice.squared[output] += ErrorAt(site, low);
+  }
+  for (const Traffic& traffic : traffic_) choice.saved += SavedBy(traffic, low);
+  return choice;
+}
+
+PartErrors::Choice PartErrors::Changed(const Choice& from, size_t part) const {
+  Choice to = from;
+  to.low[part] = !to.low[part];
+  for (size_t output = 0; output < sites_.size(); ++output) {
+    for (const size_t place : sites_of_[output][part]) {
+      const Site& site = sites_[output][place];
+      to.squared[output] += ErrorAt(site, to.low) - ErrorAt(site, from.low);
+    }
+  }
+  for (const size_t place : traffic_of_[part]) {
+    to.saved += SavedBy(traffic_[place], to.low) - SavedBy(traffic_[place], from.low);
+  }
+  return to;
+}
+
+double PartErrors::SquaredError(const LowParts& low) const { return Evaluate(low).SquaredError(); }
+double PartErrors::SavedBytes(const LowParts& low) const { return Evaluate(low).saved; }
 
 }  // namespace amp

@@ -42,6 +42,18 @@ class PartErrors {
   // The bytes that a run moves less than in float32, casts included: values, and each weight once.
   double SavedBytes(const LowParts& low) const;
 
+  // A choice with its sums, so that a part more or less is looked at without adding up all others.
+  struct Choice {
+    LowParts low;
+    std::vector<double> squared;  // by output
+    double saved = 0;
+
+    double SquaredError() const;
+  };
+  Choice Evaluate(const LowParts& low) const;
+  // Returns the choice with this part of the other type. Linear in what is beside the part, and in parts and outputs.
+  Choice Changed(const Choice& from, size_t part) const;
+
  private:
   friend class PartErrorFinder;
   // A rounding on the way from one part to another, each `num_parts` where that is no part. Of weights: if_producer is
@@ -58,9 +70,14 @@ class PartErrors {
     bool is_weight = false;
   };
 
+  double ErrorAt(const Site& site, const LowParts& low) const;
+  double SavedBy(const Traffic& traffic, const LowParts& low) const;
+
   std::vector<Part> parts_;
   std::vector<std::vector<Site>> sites_;  // by output
   std::vector<Traffic> traffic_;
+  std::vector<std::vector<std::vector<size_t>>> sites_of_;  // by output and part: places in sites_
+  std::vector<std::vector<size_t>> traffic_of_;             // by part: places in traffic_
 };
 
 }  // namespace amp

@@ -45,7 +45,6 @@ class Searcher {
     report_.num_parts = std::ssize(errors_->parts());
     report_.all_saved_bytes = errors_->SavedBytes(errors_->All());
     AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(errors_->All()));
-    Calibrate(errors_->All(), of_all);
     if (of_all > Target()) {
       AMP_RETURN_IF_ERROR(CutOrder());
       AMP_RETURN_IF_ERROR(GiveBack());
@@ -100,49 +99,55 @@ class Searcher {
 
   // ---- predictions
   double Predicted(const LowParts& low) const { return scale_ * std::sqrt(errors_->SquaredError(low)); }
-  void Calibrate(const LowParts& low, double measured) {
-    const double predicted = std::sqrt(errors_->SquaredError(low));
-    if (predicted > 0 && measured > 0 && std::isfinite(measured)) scale_ = measured / predicted;
+  // Scales predictions by the choice whose error came out nearest to the target.
+  void Calibrate() {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < report_.choices.size(); ++i) {
+      const double measured = report_.choices[i].error, predicted = std::sqrt(errors_->SquaredError(low_[i]));
+      const double distance =
+          std::abs(std::log(measured / Target()));  // infinite or NaN where there is nothing to scale by
+      if (predicted == 0 || !(distance < nearest)) continue;
+      nearest = distance;
+      scale_ = measured / predicted;
+    }
   }
 
   // Returns what the raising of a part takes off the squared error, per byte that it costs.
-  double Worth(const LowParts& low, double squared, double saved, size_t part) const {
-    LowParts raised = low;
-    raised[part] = false;
-    const double gain = squared - errors_->SquaredError(raised);
-    const double cost = saved - errors_->SavedBytes(raised);
-    return std::max(gain, 0.0) / std::max(cost, 1.0);
+  double WorthOfRaising(const PartErrors::Choice& from, size_t part) const {
+    const PartErrors::Choice raised = errors_->Changed(from, part);
+    const double gain = from.SquaredError() - raised.SquaredError();
+    return std::max(gain, 0.0) / std::max(from.saved - raised.saved, 1.0);
   }
 
   // The parts in the order in which they are raised, one after the other, and each choice on the way.
   std::vector<LowParts> Order() const {
-    LowParts low = errors_->All();
-    std::vector<LowParts> order = {low};
-    for (size_t i = 0; i < low.size(); ++i) {
-      if (errors_->parts()[i].overflows && !std::isfinite(report_.choices.front().error)) low[i] = false;
-    }
-    if (low != order.back()) order.push_back(low);
-    std::vector<double> worth(low.size(), 0);
-    // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
-    constexpr size_t kLooked = 8;
-    const auto look = [&](size_t part) {
-      worth[part] = Worth(low, errors_->SquaredError(low), errors_->SavedBytes(low), part);
-    };
-    for (size_t part = 0; part < low.size(); ++part) look(part);
-    for (;;) {
-      std::vector<size_t> open;
-      for (size_t part = 0; part < low.size(); ++part) {
-        if (low[part]) open.push_back(part);
+    PartErrors::Choice choice = errors_->Evaluate(errors_->All());
+    std::vector<LowParts> order = {choice.low};
+    std::vector<size_t> open;
+    for (size_t part = 0; part < choice.low.size(); ++part) {
+      const bool is_harmful = errors_->parts()[part].overflows && !std::isfinite(report_.choices.front().error);
+      if (is_harmful) {
+        choice = errors_->Changed(choice, part);
+      } else {
+        open.push_back(part);
       }
-      if (open.empty()) return order;
-      const auto by_worth = [&](size_t a, size_t b) { return worth[a] > worth[b]; };
-      const size_t num_looked = std::min(kLooked, open.size());
-      std::partial_sort(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(num_looked), open.end(), by_worth);
-      open.resize(num_looked);
-      for (const size_t part : open) look(part);
-      low[*std::max_element(open.begin(), open.end(), [&](size_t a, size_t b) { return worth[a] < worth[b]; })] = false;
-      order.push_back(low);
     }
+    if (choice.low != order.back()) order.push_back(choice.low);
+    std::vector<double> worth(choice.low.size(), 0);
+    const auto by_worth = [&](size_t a, size_t b) { return worth[a] < worth[b]; };
+    for (const size_t part : open) worth[part] = WorthOfRaising(choice, part);
+    // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
+    constexpr std::ptrdiff_t kLooked = 8;
+    while (!open.empty()) {
+      const auto first = open.end() - std::min(kLooked, std::ssize(open));
+      std::nth_element(open.begin(), first, open.end(), by_worth);
+      for (auto it = first; it != open.end(); ++it) worth[*it] = WorthOfRaising(choice, *it);
+      std::iter_swap(std::max_element(first, open.end(), by_worth), open.end() - 1);
+      choice = errors_->Changed(choice, open.back());
+      open.pop_back();
+      order.push_back(choice.low);
+    }
+    return order;
   }
 
   // Finds the shortest beginning of the order that is within.
@@ -150,12 +155,12 @@ class Searcher {
     const std::vector<LowParts> order = Order();
     size_t beyond = 0, within = order.size() - 1;  // nothing is low in the last one
     for (int cut = 0; cut < kMostCuts && within - beyond > 1 && HasRuns(); ++cut) {
+      Calibrate();
       size_t next = beyond + 1;
       while (next + 1 < within && Predicted(order[next]) > Target()) ++next;
       // Predictions that were wrong twice give way to halves.
       if (cut > 1 && (next == beyond + 1 || next + 1 == within)) next = beyond + (within - beyond) / 2;
       AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(order[next]));
-      Calibrate(order[next], error);
       (error <= Target() ? within : beyond) = next;
     }
     return absl::OkStatus();
@@ -169,17 +174,18 @@ class Searcher {
     size_t most = errors_->parts().size();
     for (int i = 0; i < kMostGivenBack && HasRuns(); ++i) {
       const std::optional<size_t> best = Best(Target());
-      if (best.has_value()) Calibrate(low_[*best], report_.choices[*best].error);
-      LowParts lowered = best.has_value() ? low_[*best] : LowParts(errors_->parts().size(), false);
+      Calibrate();
+      PartErrors::Choice lowered =
+          errors_->Evaluate(best.has_value() ? low_[*best] : LowParts(errors_->parts().size(), false));
       std::vector<size_t> parts;
       while (parts.size() < most) {
         const std::optional<size_t> part = MostPromising(lowered, refused, parts.empty() ? kHopeless : 1);
         if (!part.has_value()) break;
-        lowered[*part] = true;
+        lowered = errors_->Changed(lowered, *part);
         parts.push_back(*part);
       }
       if (parts.empty()) return absl::OkStatus();
-      AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(lowered));
+      AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(lowered.low));
       if (error <= Target()) continue;
       most = std::max<size_t>(parts.size() / 2, 1);
       if (parts.size() == 1) refused.push_back(parts.front());
@@ -189,17 +195,16 @@ class Searcher {
 
   // Returns the part that saves the most bytes per error if it is lowered; one of many bytes comes first. `most`: the
   // predicted error, by the target.
-  std::optional<size_t> MostPromising(const LowParts& from, const std::vector<size_t>& refused, double most) const {
-    const double squared = errors_->SquaredError(from), saved = errors_->SavedBytes(from);
+  std::optional<size_t> MostPromising(const PartErrors::Choice& from, const std::vector<size_t>& refused,
+                                      double most) const {
     std::optional<size_t> best;
     std::pair<bool, double> best_worth;
-    for (size_t part = 0; part < from.size(); ++part) {
-      if (from[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
-      LowParts lowered = from;
-      lowered[part] = true;
-      const double more_saved = errors_->SavedBytes(lowered) - saved;
-      if (more_saved <= 0 || Predicted(lowered) > most * Target()) continue;
-      const double more_error = std::max(errors_->SquaredError(lowered) - squared, std::numeric_limits<double>::min());
+    for (size_t part = 0; part < from.low.size(); ++part) {
+      if (from.low[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
+      const PartErrors::Choice lowered = errors_->Changed(from, part);
+      const double more_saved = lowered.saved - from.saved, squared = lowered.SquaredError();
+      if (more_saved <= 0 || scale_ * std::sqrt(squared) > most * Target()) continue;
+      const double more_error = std::max(squared - from.SquaredError(), std::numeric_limits<double>::min());
       const std::pair worth(more_saved > kLargeShare * report_.all_saved_bytes, more_saved / more_error);
       if (!best.has_value() || worth > best_worth) {
         best = part;
