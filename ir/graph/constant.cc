@@ -14,6 +14,7 @@
 #include "ir/file/tensor_view.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/count_exponents.h"
+#include "ir/graph/count_nan.h"
 #include "ir/graph/shape.h"
 #include "onnx/onnx_pb.h"
 
@@ -110,6 +111,14 @@ absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
   AMP_RETURN_IF_ERROR(
       ForEachFloatChunk(model_, value, [&](absl::Span<const float> chunk) { Survey(chunk, low_, facts); }));
   return &facts;
+}
+
+absl::StatusOr<int64_t> CountNan(const Model& model, ValueId value) {
+  int64_t num_nan = 0;
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
+    num_nan += std::count_if(chunk.begin(), chunk.end(), [](float element) { return std::isnan(element); });
+  }));
+  return num_nan;
 }
 
 absl::StatusOr<ExponentCounts> CountExponents(const Model& model, ValueId value) {

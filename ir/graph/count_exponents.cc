@@ -20,10 +20,7 @@ void ExponentCounts::Add(absl::Span<const float> elements) {
     const auto bits = std::bit_cast<uint32_t>(elements[i]);
     const uint32_t exponent = bits >> kMantissaBits & kLargestExponent;
     ++counts[i % kTurns][exponent];
-    if (exponent != 0 && exponent != kLargestExponent) continue;
-    const bool has_mantissa = (bits & kMantissa) != 0;
-    if (exponent == 0 && !has_mantissa) ++zeros_;
-    if (exponent != 0 && has_mantissa) ++nan_;
+    if (exponent == 0 && (bits & kMantissa) == 0) ++zeros_;
   }
   for (const auto& turn : counts) {
     for (size_t i = 0; i < kExponents; ++i) by_biased_exponent_[i] += turn[i];

@@ -1,5 +1,4 @@
-// How many elements of a constant lie between two powers of two: what reports draw beside the range of a 16-bit type,
-// and where NaN shows, which no rounding is to blame for.
+// How many elements of a constant lie between two powers of two: what reports draw beside the range of a 16-bit type.
 //
 //   {0.75, 1, 1.5, 2, 0}     exponent -1: 1, exponent 0: 2, exponent 1: 1; one zero
 #ifndef AMP_IR_GRAPH_COUNT_EXPONENTS_H_
@@ -27,13 +26,12 @@ struct ExponentHistogram {
 class ExponentCounts {
  public:
   void Add(absl::Span<const float> elements);
-  int64_t num_nan() const { return nan_; }
   ExponentHistogram Histogram() const;
 
  private:
   static constexpr size_t kExponents = 256;
   std::array<int64_t, kExponents> by_biased_exponent_ = {};  // 0: zeros and subnormal numbers
-  int64_t zeros_ = 0, nan_ = 0;
+  int64_t zeros_ = 0;
 };
 
 // REQUIRES: model.IsConstant(value), float32. Reads it once. Errors: reading external data. Tested by

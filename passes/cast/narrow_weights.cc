@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/base/status.h"
-#include "ir/graph/count_exponents.h"
+#include "ir/graph/count_nan.h"
 #include "ir/graph/insert_nodes.h"
 #include "ir/graph/shape.h"
 #include "ir/patterns/saturating_constant.h"
@@ -63,10 +63,8 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
     const auto may_saturate = [&](const Use& use) { return MaySaturate(model, use); };
     record.saturated = facts->stats.overflow > 0 &&
                        std::all_of(constant.low_readers.begin(), constant.low_readers.end(), may_saturate);
-    AMP_ASSIGN_OR_RETURN(const ExponentCounts exponents, CountExponents(model, constant.value));
-    record.exponents = exponents.Histogram();
-    record.relative_error =
-        exponents.num_nan() > 0 ? std::numeric_limits<double>::quiet_NaN() : RelativeError(record, low);
+    AMP_ASSIGN_OR_RETURN(const int64_t num_nan, CountNan(model, constant.value));
+    record.relative_error = num_nan > 0 ? std::numeric_limits<double>::quiet_NaN() : RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo));
     if (record.original_stays) {

@@ -28,7 +28,7 @@ struct NarrowedWeight {
   bool saturated = false;                     // bounds and fills beyond the low range became its largest finite value
   double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
-  ExponentHistogram exponents;  // of the float32 elements
+  ExponentHistogram exponents;  // of the float32 elements; empty unless a report draws them
 };
 
 struct NarrowedWeights {

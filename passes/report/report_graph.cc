@@ -67,7 +67,7 @@ class Describer {
     described.is_constant = model_.IsConstant(id);
     if (observed_ == nullptr) return index;
     const auto found = observed_->find(value.name);
-    if (found != observed_->end()) described.observed = found->second;
+    if (found != observed_->end()) graph_.observed.emplace_back(index, found->second);
     return index;
   }
 

@@ -8,8 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -23,7 +23,6 @@ struct ReportValue {
   std::string type;       // TypeText, before any edit: "float32[1,3,N,224]"
   int64_t num_bytes = 0;  // of its elements before any edit; 0: not known
   bool is_constant = false;
-  std::optional<ObservedValue> observed;  // in runs on a user's data
 };
 
 struct ReportGraph {
@@ -32,8 +31,9 @@ struct ReportGraph {
     std::vector<size_t> body_outputs;     // what the graphs that it holds give it
   };
   std::vector<ReportValue> values;
-  std::vector<Node> nodes;              // one for each node of the report
-  std::vector<size_t> inputs, outputs;  // of the main graph
+  std::vector<std::pair<size_t, ObservedValue>> observed;  // of values, in runs on a user's data
+  std::vector<Node> nodes;                                 // one for each node of the report
+  std::vector<size_t> inputs, outputs;                     // of the main graph
   // For each node the name of its first output in the rewritten model; "" where it has none.
   std::vector<std::string> first_outputs;
   IdVector<ValueId, size_t> index;  // of the model's values into `values`; values.size() and more: it has none

@@ -239,6 +239,7 @@ void ReportWriter::Annotate(Model& model) const { AnnotateNodes(model, node_ids_
 
 Report ReportWriter::Finish(const Model& model, bool changed) {
   if (report_.graph.has_value()) {
+    report_.graph->index = {};  // no more casts come
     for (const NodeId id : node_ids_) {
       const Node& node = model.node(id);
       report_.graph->first_outputs.push_back(node.erased ? "" : model.value(node.Output(0)).name);

@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/functions/assign_calls.h"
 #include "ir/functions/outline_functions.h"
+#include "ir/graph/count_exponents.h"
 #include "ir/graph/stated_shapes.h"
 #include "passes/guard/guard_constants.h"
 #include "passes/record/call_record.h"
@@ -41,6 +42,19 @@ void NameReaders(const Model& model, const ReaderNames& names, std::vector<Inser
     cast.readers.clear();
     for (const Use& use : model.value(model.node(cast.node).Output(0)).uses) cast.readers.push_back(names.Of(use));
   }
+}
+
+using WeightHistograms = absl::flat_hash_map<ValueId, ExponentHistogram>;
+
+// Before weights are low. None unless a report draws them: they have to be read for it.
+absl::StatusOr<WeightHistograms> HistogramsOfWeights(RewriteState& state) {
+  WeightHistograms histograms;
+  if (!state.settings.describe_graph || state.settings.weights == WeightMode::kCast) return histograms;
+  for (const CastPlan::Constant& constant : state.plan->constants) {
+    AMP_ASSIGN_OR_RETURN(const ExponentCounts counts, CountExponents(state.model(), constant.value));
+    histograms.emplace(constant.value, counts.Histogram());
+  }
+  return histograms;
 }
 
 // Without --annotate what an earlier run wrote goes: it may be true no more.
@@ -83,8 +97,12 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
 absl::Status NarrowPlannedWeights(RewriteState& state) {
   Model& model = state.model();
   const RewriteSettings& settings = state.settings;
+  AMP_ASSIGN_OR_RETURN(const WeightHistograms histograms, HistogramsOfWeights(state));
   AMP_ASSIGN_OR_RETURN(state.narrowed,
                        NarrowWeights(model, *state.names, *state.plan, settings.low, settings.weights, *state.survey));
+  for (NarrowedWeight& weight : state.narrowed->weights) {
+    if (const auto found = histograms.find(weight.value); found != histograms.end()) weight.exponents = found->second;
+  }
   state.casts.insert(state.casts.end(), state.narrowed->casts.begin(), state.narrowed->casts.end());
   // After the weights: a missing output_dtype means the scale's type.
   UpdateTypeAttributes(model, state.decision->graph, state.decision->paint);

@@ -114,7 +114,7 @@ export class GraphView {
     dagre.layout(layout);
     for (const box of boxes) Object.assign(box, { x: layout.node(box.id).x, y: layout.node(box.id).y });
     for (const edge of this.edges) edge.points = layout.edge(edge.from.id, edge.to.id).points;
-    this.size = layout.graph();
+    this.size = boxes.length ? layout.graph() : { width: 1, height: 1 };
   }
 
   draw() {
@@ -217,7 +217,7 @@ export class GraphView {
     const across = Math.min(1.25, (w - 40) / this.size.width);
     const all = Math.min(across, (h - 96) / this.size.height);
     const k = whole ? all : Math.max(all, Math.min(across, 0.75), 0.5);
-    const top = this.boxes.reduce((a, b) => (b.y < a.y ? b : a)).x;
+    const top = this.boxes.reduce((a, b) => (b.y < a.y ? b : a), { x: 0, y: Infinity }).x;
     const middle = k > across ? top : this.size.width / 2;
     this.transform = { k, x: w / 2 - middle * k, y: Math.max(48, (h - 48 - this.size.height * k) / 2) };
     this.apply();

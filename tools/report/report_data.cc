@@ -187,11 +187,7 @@ class DataWriter {
     column("bytes", [&](const ReportValue& value) { absl::StrAppend(&text_, value.num_bytes); });
     column("constant", [&](const ReportValue& value) { text_ += value.is_constant ? '1' : '0'; });
     Key("observed");
-    std::vector<size_t> observed;
-    for (size_t i = 0; i < graph.values.size(); ++i) {
-      if (graph.values[i].observed.has_value()) observed.push_back(i);
-    }
-    AppendList(text_, observed, [&](size_t i) { AddObserved(i, *graph.values[i].observed); });
+    AppendList(text_, graph.observed, [&](const auto& observed) { AddObserved(observed.first, observed.second); });
     Key("inputs");
     Numbers(graph.inputs);
     Key("outputs");

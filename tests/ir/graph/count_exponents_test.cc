@@ -27,9 +27,8 @@ TEST_CASE("elements are counted by the power of two below them") {
   CHECK(histogram.not_finite == 0);
 }
 
-TEST_CASE("what is not finite, and NaN among it, is counted apart") {
+TEST_CASE("what is not finite is counted apart") {
   const ExponentCounts counts = CountsOf({Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), 1});
-  CHECK(counts.num_nan() == 1);
   CHECK(counts.Histogram().not_finite == 3);
   CHECK(counts.Histogram().bins == std::vector<int64_t>{1});
 }

@@ -38,6 +38,7 @@ class ReportTest(unittest.TestCase):
             "blocks": write_report(
                 tool, report_models.blocks(120, cls.folder / "b.onnx"), cls.folder / "blocks.html", "--deny", "Softmax"
             ),
+            "constant": write_report(tool, report_models.constant(cls.folder / "c.onnx"), cls.folder / "constant.html"),
             "flat": write_report(tool, report_models.flat(700, cls.folder / "f.onnx"), cls.folder / "flat.html"),
             "hostile": write_report(tool, report_models.hostile(cls.folder / "h.onnx"), cls.folder / "hostile.html"),
         }
@@ -237,6 +238,13 @@ class ReportTest(unittest.TestCase):
                 })(ampReport.graph.scopes.root);
                 return Math.max(...seen);""")
             self.assertLessEqual(most, 300, name)
+
+    def test_nothing_to_draw(self):
+        self.open("constant")
+        self.assertEqual(self.one("#tab-overview .big").text, "0 of 1 node in float16")
+        for tab in ("graph", "nodes", "casts", "guards", "weights"):
+            self.tab(tab)
+        self.assertEqual(self.texts("#tab-weights .quiet"), ["There are no weights."])
 
     def test_dark_light_and_narrow(self):
         self.open("blocks")

@@ -63,6 +63,12 @@ def flat(num_nodes, path):
     return save(nodes, [weight("w")], path)
 
 
+def constant(path):
+    """No node that a graph would draw."""
+    nodes = [helper.make_node("Constant", [], ["y"], value=numpy_helper.from_array(np.ones((1, WIDTH), np.float32)))]
+    return save(nodes, [], path)
+
+
 def hostile(path):
     """Every kind of name is hostile: those of nodes, values and weights."""
     nodes, weights, last = [], [], "x"
