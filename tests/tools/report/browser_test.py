@@ -225,19 +225,25 @@ class ReportTest(unittest.TestCase):
         self.script("return document.activeElement").send_keys("+")
         self.assertGreater(scale(), before)
 
-    def test_never_more_than_300_boxes(self):
+    def test_every_node_is_in_a_group_and_no_group_has_more_than_300_boxes(self):
         for name in ("blocks", "flat", "hostile"):
             self.open(name)
             self.tab("graph")
-            most = self.script("""
-                const seen = [];
+            most, drawn = self.script("""
+                const { graph } = ampReport;
+                const drawn = new Set();
+                let most = 0;
                 (function visit(group) {
-                  ampReport.graph.show(group);
-                  seen.push(document.querySelectorAll('.box').length);
-                  for (const item of group.items) if (item.group && seen.length < 60) visit(item.group);
-                })(ampReport.graph.scopes.root);
-                return Math.max(...seen);""")
+                  graph.show(group);
+                  most = Math.max(most, document.querySelectorAll('.box').length);
+                  for (const box of graph.boxes.filter((box) => !box.outside)) {
+                    for (const node of box.chain || [box.node]) if (node !== undefined) drawn.add(node);
+                  }
+                  for (const item of group.items) if (item.group) visit(item.group);
+                })(graph.scopes.root);
+                return [most, drawn.size];""")
             self.assertLessEqual(most, 300, name)
+            self.assertEqual(drawn, self.script("return ampReport.data.count"), name)
 
     def test_nothing_to_draw(self):
         self.open("constant")
