@@ -178,8 +178,20 @@ class LockStep::Witness : public NodeWitness {
 
   bool IsConstant(ValueId value) const { return !program_.constants[value].IsEmpty(); }
 
+  // REQUIRES: `exact` is what the value is in the float32 run.
   Versions VersionsOf(ValueId value, const Datum& exact) const {
-    return values_[value].exact.IsEmpty() ? Versions::Same(exact) : values_[value];
+    const Tensor *const known = values_[value].exact.tensor(), *const now = exact.tensor();
+    const bool is_known = known != nullptr && now != nullptr && known->dims() == now->dims();
+    return is_known ? values_[value] : Versions::Same(exact);
+  }
+
+  // Runs the node again. Nothing where its kernel takes no such inputs: a step of Range that was rounded to 0, say.
+  static absl::StatusOr<std::optional<std::vector<Datum>>> TryAgain(Rerun rerun, Datums inputs) {
+    absl::StatusOr<std::vector<Datum>> results = rerun(inputs);
+    if (results.ok()) return std::optional(*std::move(results));
+    const bool is_of_inputs = absl::IsDataLoss(results.status()) || absl::IsInvalidArgument(results.status());
+    if (is_of_inputs) return std::nullopt;
+    return results.status();
   }
 
   // Returns what the datum is in the rounded runs: one of the owner's inputs, or what one of these bodies has given.
@@ -203,8 +215,10 @@ class LockStep::Witness : public NodeWitness {
 
   // Counts the value's own rounding, and remembers it in all runs.
   void Keep(ValueId value, Versions versions) {
+    if (value == kNone) return;
+    values_[value] = Versions();  // of an earlier round
     const Tensor* const tensor = Float32Of(&versions.exact);
-    if (value == kNone || tensor == nullptr) return;
+    if (tensor == nullptr) return;
     const auto elements = tensor->elements<float>();
     NarrowingStats stats;
     SurveyNarrowing(elements, low_type_, stats);
@@ -267,10 +281,11 @@ class LockStep::Witness : public NodeWitness {
                         std::vector<Versions>& given) {
     AMP_ASSIGN_OR_RETURN(const RoundedInputs read, Read(id, inputs, source));
     std::vector<Datum> results;
-    if (read.is_exact) {
-      for (const Datum* const output : outputs) results.push_back(output == nullptr ? Datum() : *output);
-    } else {
-      AMP_ASSIGN_OR_RETURN(results, rerun(PointersTo(read, inputs)));
+    for (const Datum* const output : outputs) results.push_back(output == nullptr ? Datum() : *output);
+    if (!read.is_exact) {
+      AMP_ASSIGN_OR_RETURN(std::optional<std::vector<Datum>> again, TryAgain(rerun, PointersTo(read, inputs)));
+      if (!again.has_value()) return absl::OkStatus();
+      results = *std::move(again);
       if (read.has_weights) AMP_RETURN_IF_ERROR(CountWeights(id, inputs, outputs, read, rerun));
     }
     AMP_RETURN_IF_ERROR(CountGains(source, id, inputs, outputs, read, results, rerun));
@@ -303,9 +318,9 @@ class LockStep::Witness : public NodeWitness {
     for (size_t port = 0; port < inputs.size(); ++port) {
       if (inputs[port] != nullptr && IsConstant(model_.node(id).inputs[port])) mixed[port] = &read.datums[port];
     }
-    AMP_ASSIGN_OR_RETURN(const std::vector<Datum> changed, rerun(mixed));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      sums_.nodes[id].squared_of_weights[i] += SquaredChange(outputs[i], &changed[i]);
+    AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<Datum>> changed, TryAgain(rerun, mixed));
+    for (size_t i = 0; changed.has_value() && i < outputs.size(); ++i) {
+      sums_.nodes[id].squared_of_weights[i] += SquaredChange(outputs[i], &(*changed)[i]);
     }
     return absl::OkStatus();
   }
@@ -352,8 +367,8 @@ class LockStep::Witness : public NodeWitness {
       }
       Pointers mixed(inputs.begin(), inputs.end());
       mixed[port] = &*change;
-      AMP_ASSIGN_OR_RETURN(const std::vector<Datum> changed, rerun(mixed));
-      AddGain(source, id, port, squared_in, outputs, changed);
+      AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<Datum>> changed, TryAgain(rerun, mixed));
+      if (changed.has_value()) AddGain(source, id, port, squared_in, outputs, *changed);
     }
     return absl::OkStatus();
   }

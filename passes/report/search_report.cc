@@ -1,9 +1,11 @@
 #include "passes/report/search_report.h"
 
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
+#include "ir/base/status.h"
 #include "passes/report/json_text.h"
 
 namespace amp {
@@ -15,14 +17,22 @@ double SavedShare(const SearchReport& report) {
   return report.all_saved_bytes > 0 ? report.choice().saved_bytes / report.all_saved_bytes : 0;
 }
 
-// A name between quotes in a list file.
+// A name as a pattern of a list file: what cannot stand between quotes there is any character.
 std::string Quoted(const std::string& name) {
-  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+  const auto cannot_stand = [](char c) { return c == '"' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::string pattern = name;
+  if (std::any_of(name.begin(), name.end(), cannot_stand)) {
+    for (char& c : pattern) {
+      if (cannot_stand(c) || absl::StrContains("*?[]", c)) c = '?';
+    }
+  }
+  return absl::StrCat("\"", pattern, "\"");
 }
 
 }  // namespace
 
 std::string SearchLine(const SearchReport& report) {
+  if (report.choices.empty()) return "search: nothing was converted";
   const VerifiedChoice& taken = report.choice();
   std::string line =
       absl::StrFormat("search: %d of %d part%s stay float32: error %.3g of at most %.3g", report.kept.size(),
@@ -31,20 +41,27 @@ std::string SearchLine(const SearchReport& report) {
     absl::StrAppendFormat(&line, ", %.3g on %d sample%s held out", *taken.held_out, report.held_out_samples,
                           report.held_out_samples == 1 ? "" : "s");
   }
-  absl::StrAppendFormat(&line, "; %.0f %% of the bytes that all low saves; %d run%s", kPercent * SavedShare(report),
-                        report.runs, report.runs == 1 ? "" : "s");
+  if (report.all_saved_bytes > 0) {
+    absl::StrAppendFormat(&line, "; %.0f %% of the bytes that all low saves", kPercent * SavedShare(report));
+  }
+  absl::StrAppendFormat(&line, "; %d run%s", report.runs, report.runs == 1 ? "" : "s");
+  if (report.not_run > 0) absl::StrAppendFormat(&line, "; no sample has run %d of them", report.not_run);
   return line;
 }
 
 std::string SearchList(const SearchReport& report) {
-  std::string text =
-      absl::StrFormat("# Operator list: nodes that stay float32, found by --search; error %.3g of at most %.3g\n",
-                      report.choice().error, report.max_error);
+  std::string text = "# Operator list: nodes that stay float32, found by --search";
+  if (report.choices.empty()) return absl::StrCat(text, "; nothing was converted\n");
+  absl::StrAppendFormat(&text, "; error %.3g of at most %.3g\n", report.choice().error, report.max_error);
+  const auto add = [&](const std::string& heading, const std::vector<std::string>& nodes) {
+    absl::StrAppend(&text, "# ", heading, "\n");
+    for (const std::string& node : nodes) absl::StrAppend(&text, "node ", Quoted(node), " deny\n");
+  };
   for (const KeptPart& part : report.kept) {
-    absl::StrAppendFormat(&text, "# part %s: %.1f %% of the squared error\n",
-                          absl::StrReplaceAll(part.name, {{"\n", " "}, {"\r", " "}}), kPercent * part.share);
-    for (const std::string& node : part.nodes) absl::StrAppend(&text, "node ", Quoted(node), " deny\n");
+    add(absl::StrFormat("part %s: %.1f %% of the squared error", Escaped(part.name), kPercent * part.share),
+        part.nodes);
   }
+  if (!report.guarded.empty()) add("kept by guards, by ranges that the samples showed among them", report.guarded);
   return text;
 }
 
@@ -68,7 +85,13 @@ void AddSearch(JsonText& json, const SearchReport& report) {
   json.Value("runs", report.runs);
   json.Value("parts", report.num_parts);
   json.Value("all_saved_bytes", report.all_saved_bytes);
-  json.Value("taken", report.taken);
+  json.Value("not_run", report.not_run);
+  if (report.choices.empty()) {
+    json.Value("taken", nullptr);
+  } else {
+    json.Value("taken", report.taken);
+  }
+  json.ListOf("guarded", report.guarded);
   json.Key("float32");
   json.Open('[');
   for (const KeptPart& part : report.kept) {

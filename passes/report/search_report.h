@@ -22,6 +22,7 @@ struct VerifiedChoice {
   std::vector<std::string> float32;  // the names of the parts that stay float32
   double error = 0;                  // relative L2, of the worst output on the samples that were searched on
   std::optional<double> held_out;    // the same on the others, where it was run on them
+  bool is_converted = false;         // anything is low
   double saved_bytes = 0;            // that a run moves less than in float32
   bool is_on_front = false;          // no choice that was run saves more at a smaller error
 };
@@ -36,6 +37,10 @@ struct SearchReport {
   size_t taken = 0;                     // its index
   std::vector<KeptPart> kept;           // by the choice that was taken; the largest share first
 
+  std::vector<std::string> guarded;  // nodes that a guard keeps float32 beside these
+  int64_t not_run = 0;               // parts that no sample has run: they stay float32
+
+  // REQUIRES: there are choices. There are none where nothing was converted.
   const VerifiedChoice& choice() const { return choices[taken]; }
 };
 

@@ -15,7 +15,8 @@ class JsonText;
 // errors of the output that has the largest.
 struct UnitSensitivity {
   std::string name;                // the path of the heavy node
-  std::vector<std::string> nodes;  // all of its nodes
+  std::vector<std::string> nodes;        // all of its nodes
+  std::vector<std::string> plain_nodes;  // those without bodies
   double predicted = 0;            // where it alone is low
   double share = 0;                // of the squared error that is predicted where all units are low, from 0 to 1
   std::optional<double> measured;  // where it alone is low, as it was run

@@ -68,7 +68,9 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   if (witness_ != nullptr) witness_->Ended(graph, outputs);
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
-    if (is_own && program_.constants[output].IsEmpty()) frame_.Free(output);
+    if (!is_own || !program_.constants[output].IsEmpty()) continue;
+    if (witness_ != nullptr) witness_->Freed(output);
+    frame_.Free(output);
   }
   return outputs;
 }

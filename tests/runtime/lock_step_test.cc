@@ -217,6 +217,24 @@ TEST_CASE("numbers that overflow are told, and do not go on") {
   CHECK(std::isfinite(stepped.PredictedError()));
 }
 
+TEST_CASE("a value of a body that is empty in a later round is not the one of before") {
+  const Stepped stepped = Step(
+      {.text =
+           R"((float[4,2] x) => (float[m,2] y) <int64 n = {2}, bool go = {1}, int64[1] from = {2}, int64[1] to = {9}> {
+      [loop] y = Loop (n, go, x) <body = b (int64 i, bool c, float[k,2] s) => (bool again, float[j,2] t) {
+        again = Identity (c)  [cut] t = Slice (s, from, to)  [read] u = Exp (t) }> })"},
+      {{"x", Numbers({4, 2})}});
+  CHECK(stepped.sums.nodes[stepped.Node("read")].rounds == 2);
+}
+
+TEST_CASE("a node that does not take rounded inputs hands on exact values") {
+  const Stepped stepped = Step({.text = R"((float x, float delta) => (float[n] z) <float k = {2}> {
+      [limit] end = Mul (x, k)  [count] y = Range (x, end, delta)  [twice] z = Mul (y, k) })"},
+                               {{"x", Tensor::Scalar(1e-7f)}, {"delta", Tensor::Scalar(1e-8f)}});
+  CHECK(stepped.sums.nodes[stepped.Node("count")].rounds == 1);
+  CHECK(stepped.sums.nodes[stepped.Node("twice")].rounds == 1);
+}
+
 TEST_CASE("an error of the caller's ends the run") {
   const Stepped stepped = Step({.text = "(float[2] x) => (float[2] y) { y = Neg (x) }"}, {{"x", Numbers({2})}});
   LockStep in_step(*stepped.session, kLow, stepped.low);

@@ -125,11 +125,21 @@ absl::StatusOr<Rewritten> RewriteSettling(const Setup& setup, const ModelLoader&
 
 // Rewrites in the same way, for a run.
 SettlingRewrite SettlingRewriteOf(const Setup& setup, const ModelLoader& load) {
-  return [&](const SettledNodes& settled) -> absl::StatusOr<LoadedFile> {
+  return [&](const SettledNodes& settled) -> absl::StatusOr<SettledModel> {
     AMP_ASSIGN_OR_RETURN(const Rewritten other, RewriteSettling(setup, load, settled));
-    if (!other.outcome.report.changed) return load();
-    const Model& model = *other.outcome.model;
-    return CopyModel(model.proto(), model.weights(), other.file.external);
+    SettledModel model;
+    const amp::Report& report = other.outcome.report;
+    if (!report.changed) {
+      AMP_ASSIGN_OR_RETURN(model.file, load());
+      return model;
+    }
+    const Model& graph = *other.outcome.model;
+    AMP_ASSIGN_OR_RETURN(model.file, CopyModel(graph.proto(), graph.weights(), other.file.external));
+    model.is_converted = true;
+    // A weight is read once in a run, another value is written and read.
+    model.saved_bytes = static_cast<double>(report.weight_bytes_before - report.weight_bytes_after +
+                                            2 * (report.activation_bytes_before - report.activation_bytes_after));
+    return model;
   };
 }
 
@@ -179,28 +189,40 @@ SensitivityTask SensitivityTaskOf(const Setup& setup, const ModelLoader& load, c
           .rewrite = SettlingRewriteOf(setup, load)};
 }
 
-// Fills the report's part of that name.
-absl::Status AddSensitivity(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
+// Looks at everything low, before anything is mended. Gives nothing where it was not asked for.
+absl::StatusOr<std::optional<SensitivityReport>> FindSensitivity(const Setup& setup, const ModelLoader& load,
+                                                                 const Rewritten& rewritten) {
   const RewriteOptions& options = setup.choices.options;
-  if (!options.sensitivity) return absl::OkStatus();
-  std::optional<SensitivityReport>& report = rewritten.outcome.report.sensitivity;
-  if (!rewritten.outcome.report.changed) {
-    report.emplace().samples = std::ssize(options.calibration);
-    return absl::OkStatus();
+  if (!options.sensitivity) return std::nullopt;
+  if (rewritten.outcome.report.changed) return MeasureSensitivity(SensitivityTaskOf(setup, load, rewritten));
+  SensitivityReport nothing;
+  nothing.samples = std::ssize(options.calibration);
+  return nothing;
+}
+
+// The nodes that a guard keeps float32: those that a list has to name, since ranges that were observed are not in it.
+std::vector<std::string> GuardedNodes(const amp::Report& report) {
+  std::vector<std::string> nodes;
+  for (const NodeReport& node : report.nodes) {
+    if (node.reason_kind == ReasonName(ReasonKind::kGuard)) nodes.push_back(node.path);
   }
-  AMP_ASSIGN_OR_RETURN(report, MeasureSensitivity(SensitivityTaskOf(setup, load, rewritten)));
-  return absl::OkStatus();
+  return nodes;
 }
 
 // Keeps the parts float32 that a search finds to need it.
 absl::Status SearchRewritten(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
-  if (!setup.choices.options.search || !rewritten.outcome.report.changed) return absl::OkStatus();
+  if (!setup.choices.options.search) return absl::OkStatus();
+  if (!rewritten.outcome.report.changed) {
+    rewritten.outcome.report.search.emplace();
+    return absl::OkStatus();
+  }
   AMP_ASSIGN_OR_RETURN(FoundChoice found, SearchParts(SensitivityTaskOf(setup, load, rewritten)));
   if (!found.deny.empty()) {
     std::vector<std::string> warnings = std::move(rewritten.file.warnings);
     AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, {.deny = found.deny, .allow = {}}));
     rewritten.file.warnings = std::move(warnings);
   }
+  found.report.guarded = GuardedNodes(rewritten.outcome.report);
   rewritten.outcome.report.search = std::move(found.report);
   return absl::OkStatus();
 }
@@ -211,9 +233,14 @@ absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& 
   const auto start = std::chrono::steady_clock::now();
   AMP_ASSIGN_OR_RETURN(rewritten.outcome, RewriteLoaded(rewritten.file, setup));
   rewritten.flags = setup.choices.flags;
+  const Seconds rewrite_time = std::chrono::steady_clock::now() - start;
+  AMP_ASSIGN_OR_RETURN(std::optional<SensitivityReport> sensitivity, FindSensitivity(setup, load, rewritten));
   AMP_RETURN_IF_ERROR(SearchRewritten(setup, load, rewritten));
-  AMP_RETURN_IF_ERROR(VerifyRewritten(setup, load, std::chrono::steady_clock::now() - start, rewritten));
-  return AddSensitivity(setup, load, rewritten);
+  std::optional<SearchReport> search = std::move(rewritten.outcome.report.search);
+  AMP_RETURN_IF_ERROR(VerifyRewritten(setup, load, rewrite_time, rewritten));
+  rewritten.outcome.report.sensitivity = std::move(sensitivity);
+  rewritten.outcome.report.search = std::move(search);
+  return absl::OkStatus();
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {

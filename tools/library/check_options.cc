@@ -127,7 +127,8 @@ absl::Status CheckSearch(const RewriteOptions& options) {
 
 absl::Status CheckRuns(const RewriteOptions& options) {
   const bool observes = !options.calibration.empty() || !options.ranges.empty();
-  if (observes && options.guards == RewriteOptions::Guards::kNone) {
+  const bool runs_samples = options.sensitivity || options.search;
+  if (observes && !runs_samples && options.guards == RewriteOptions::Guards::kNone) {
     return UsageError(options.calibration.empty() ? "--ranges" : "--calibration",
                       " is for a guard, and --guards none switches all of them off");
   }

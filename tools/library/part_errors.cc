@@ -1,6 +1,7 @@
 #include "tools/library/part_errors.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,23 +35,27 @@ class PartErrorFinder {
         paths_(FindNodePaths(model_)),
         units_(FindUnits(model_, decided_)) {}
 
-  absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external) {
+  absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external, const std::vector<double>& sample_errors) {
     AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), std::move(external)));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(copy)));
     const Model& run = session->model();
     FindSamePlaces(run);
     LockStep in_step(*session, low_type_, low_ports_);
-    const size_t num_runs = std::min(kMostInStep, samples_.size());
+    const size_t num_runs = std::min(kMostInStep, sample_errors.size());
     const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
       if (node.Has(Role::kHeavy)) flops_[&node] += FlopsOfNode(node, inputs) / static_cast<double>(num_runs);
       return options_.may_go_on ? options_.may_go_on() : absl::OkStatus();
     };
+    std::vector<size_t> worst(sample_errors.size());
+    std::iota(worst.begin(), worst.end(), size_t{0});
+    std::stable_sort(worst.begin(), worst.end(),
+                     [&](size_t a, size_t b) { return sample_errors[a] > sample_errors[b]; });
     for (size_t i = 0; i < num_runs; ++i) {
       if (options_.on_progress) {
         AMP_RETURN_IF_ERROR(
             options_.on_progress({"lock step", static_cast<int64_t>(i), static_cast<int64_t>(num_runs)}));
       }
-      AMP_RETURN_IF_ERROR(in_step.Run(samples_.sample(i), &gate));
+      AMP_RETURN_IF_ERROR(in_step.Run(samples_.sample(worst[i]), &gate));
     }
     Describe(run, in_step.sums());
     for (size_t output = 0; output < run.graph(kMainGraph).outputs.size(); ++output) {
@@ -97,13 +102,16 @@ class PartErrorFinder {
       Part& part = found_.parts_.emplace_back();
       part.name = paths_.nodes[unit.head];
       for (const NodeId id : unit.nodes) {
-        if (samples_.HasNode(paths_.nodes[id])) part.nodes.push_back(paths_.nodes[id]);
+        if (!samples_.HasNode(paths_.nodes[id])) continue;
+        part.nodes.push_back(paths_.nodes[id]);
+        if (model_.node(id).bodies.empty()) part.plain_nodes.push_back(paths_.nodes[id]);
       }
     }
     for (const NodeId id : run.AllNodes()) {
       if (part_of_[id] == NoPart()) continue;
       Part& part = found_.parts_[part_of_[id]];
       part.overflows = part.overflows || sums.nodes[id].overflows;
+      part.has_run = part.has_run || sums.nodes[id].rounds > 0;
       const auto flops = flops_.find(&run.node(id));
       if (flops != flops_.end()) part.macs += flops->second / 2;
     }
@@ -140,6 +148,8 @@ class PartErrorFinder {
       traffic.producer = PartOfOutput(run, id);
       absl::flat_hash_set<size_t> low_readers;
       for (const Use& use : value.uses) {
+        // A body hands on what it gives, as it is.
+        if (use.IsGraphOutput() && !use.IsModelOutput()) continue;
         const size_t reader = use.IsGraphOutput() ? NoPart() : PartOfInput(use.node, use.port);
         traffic.readers.push_back(reader);
         if (reader != NoPart()) low_readers.insert(reader);
@@ -199,8 +209,9 @@ class PartErrorFinder {
 };
 
 absl::StatusOr<PartErrors> PartErrors::Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
-                                            std::shared_ptr<ExternalData> external, const SampleRuns& samples) {
-  return PartErrorFinder(options, low, decided, samples).Find(std::move(external));
+                                            std::shared_ptr<ExternalData> external, const SampleRuns& samples,
+                                            const std::vector<double>& sample_errors) {
+  return PartErrorFinder(options, low, decided, samples).Find(std::move(external), sample_errors);
 }
 
 LowParts PartErrors::Alone(size_t part) const {

@@ -15,12 +15,14 @@
 namespace amp {
 
 struct Part {
-  std::string name;                // the path of its heavy node
-  std::vector<std::string> nodes;  // the paths of its nodes, as far as the original has them
-  int64_t weight_bytes = 0;        // in float32, of the constants that it reads low
-  double macs = 0;                 // multiplications with additions of its heavy nodes in a run
-  int64_t casts = 0;               // beside it, where all parts are low
-  bool overflows = false;          // finite values are not finite in the low type, on exact inputs alone
+  std::string name;                      // the path of its heavy node
+  std::vector<std::string> nodes;        // the paths of its nodes, as far as the original has them
+  int64_t weight_bytes = 0;              // in float32, of the constants that it reads low
+  double macs = 0;                       // multiplications with additions of its heavy nodes in a run
+  int64_t casts = 0;                     // beside it, where all parts are low
+  std::vector<std::string> plain_nodes;  // those of `nodes` that have no bodies
+  bool has_run = false;                  // on a sample: not where it lies in a branch that none takes
+  bool overflows = false;                // finite values are not finite in the low type, on exact inputs alone
 };
 
 // Which parts are low, by their index.
@@ -28,10 +30,11 @@ using LowParts = std::vector<bool>;
 
 class PartErrors {
  public:
-  // Runs the model that is decided about in step on the first samples, two at most. Errors: those of running it; those
-  // of options.on_progress and may_go_on.
+  // Runs the model that is decided about in step on the samples whose errors are the largest where everything is low,
+  // two at most. Errors: those of running it; those of options.on_progress and may_go_on.
   static absl::StatusOr<PartErrors> Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
-                                         std::shared_ptr<ExternalData> external, const SampleRuns& samples);
+                                         std::shared_ptr<ExternalData> external, const SampleRuns& samples,
+                                         const std::vector<double>& sample_errors);
 
   const std::vector<Part>& parts() const { return parts_; }
   LowParts All() const { return LowParts(parts_.size(), true); }

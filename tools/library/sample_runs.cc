@@ -33,25 +33,32 @@ absl::StatusOr<std::unique_ptr<Session>> SampleRuns::MakeSession(LoadedFile file
   return Session::Create(std::move(file), OneByOne(how));
 }
 
-absl::StatusOr<double> SampleRuns::ErrorOf(const Session& session, size_t begin, size_t end) const {
-  double worst = 0;
+absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session, size_t begin, size_t end) const {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> errors;
+  int64_t compared = 0;
   for (size_t i = begin; i < end; ++i) {
     AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(InputsFor(session, samples_[i]), HowToRun()));
+    double worst = 0;
     for (size_t output = 0; output < outputs.size(); ++output) {
       const ValueDifference difference = CompareValues(expected_[i][output], outputs[output]);
-      if (!difference.misfit.empty()) {
-        return ModelError("output ", output, " of the rewritten model: ", difference.misfit);
-      }
-      const bool is_finite = difference.new_non_finite == 0;
-      worst = std::max(worst, is_finite ? difference.relative_error : std::numeric_limits<double>::infinity());
+      const bool is_of_use = difference.misfit.empty() && difference.new_non_finite == 0;
+      const double share_unequal =
+          difference.elements > 0 ? static_cast<double>(difference.unequal) / static_cast<double>(difference.elements)
+                                  : 0;
+      worst = std::max(worst, is_of_use ? std::max(difference.relative_error, share_unequal) : kInfinity);
+      compared += difference.misfit.empty() ? difference.compared + difference.new_non_finite : 1;
     }
+    errors.push_back(worst);
   }
-  return worst;
+  if (compared > 0 || begin == end) return errors;
+  return UsageError("--calibration: expected samples on which an output has finite elements, found none");
 }
 
 absl::StatusOr<double> SampleRuns::ErrorOf(LoadedFile file, size_t begin, size_t end) const {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(std::move(file)));
-  return ErrorOf(*session, begin, end);
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> errors, ErrorsOf(*session, begin, end));
+  return errors.empty() ? 0 : *std::max_element(errors.begin(), errors.end());
 }
 
 }  // namespace amp

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
+#include "ir/file/copy_model.h"
 #include "tools/library/part_errors.h"
 #include "tools/library/sample_runs.h"
 #include "tools/library/verify_rewrite.h"
@@ -37,14 +38,13 @@ class Searcher {
             ? 0
             : static_cast<size_t>(std::llround(options_.holdout * static_cast<double>(samples_->size())));
     num_searched_ = samples_->size() - std::min(held_out, samples_->size() - 1);
-    AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
-    AMP_ASSIGN_OR_RETURN(errors_, PartErrors::Find(options_, task_.low, decided, task_.external, *samples_));
     report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
     report_.samples = static_cast<int64_t>(num_searched_);
     report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
-    report_.num_parts = std::ssize(errors_->parts());
-    report_.all_saved_bytes = errors_->SavedBytes(errors_->All());
-    AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(errors_->All()));
+    target_ = kMargin * report_.max_error;
+    AMP_RETURN_IF_ERROR(FindParts());
+    AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(all_));
+    report_.all_saved_bytes = report_.choices.front().saved_bytes;
     if (of_all > Target()) {
       AMP_RETURN_IF_ERROR(CutOrder());
       AMP_RETURN_IF_ERROR(GiveBack());
@@ -54,12 +54,30 @@ class Searcher {
   }
 
  private:
-  double Target() const { return kMargin * report_.max_error; }
+  // Runs the model with all parts low, to see on which samples it errs most, and predicts on these. Parts that no
+  // sample has run stay float32: nobody could say what they do.
+  absl::Status FindParts() {
+    AMP_ASSIGN_OR_RETURN(LoadedFile copy,
+                         CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
+    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples_->MakeSession(std::move(copy)));
+    AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors, samples_->ErrorsOf(*all_low, 0, num_searched_));
+    AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
+    AMP_ASSIGN_OR_RETURN(errors_,
+                         PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors));
+    report_.num_parts = std::ssize(errors_->parts());
+    for (const Part& part : errors_->parts()) {
+      all_.push_back(part.has_run);
+      if (!part.has_run) ++report_.not_run;
+    }
+    return absl::OkStatus();
+  }
+
+  double Target() const { return target_; }
   // One run is left for the samples that are held out.
   bool HasRuns() const { return report_.runs + (report_.held_out_samples > 0 ? 1 : 0) < options_.budget_runs; }
 
   // ---- runs
-  absl::StatusOr<LoadedFile> Rewritten(const LowParts& low) const {
+  absl::StatusOr<SettledModel> Rewritten(const LowParts& low) const {
     SettledNodes settled;
     for (size_t i = 0; i < low.size(); ++i) {
       if (low[i]) continue;
@@ -83,11 +101,12 @@ class Searcher {
     const auto known = index_.find(low);
     if (known != index_.end()) return report_.choices[known->second].error;
     AMP_RETURN_IF_ERROR(Report());
-    AMP_ASSIGN_OR_RETURN(LoadedFile file, Rewritten(low));
+    AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
     VerifiedChoice choice;
-    AMP_ASSIGN_OR_RETURN(choice.error, samples_->ErrorOf(std::move(file), 0, num_searched_));
+    AMP_ASSIGN_OR_RETURN(choice.error, samples_->ErrorOf(std::move(settled.file), 0, num_searched_));
     ++report_.runs;
-    choice.saved_bytes = errors_->SavedBytes(low);
+    choice.saved_bytes = settled.saved_bytes;
+    choice.is_converted = settled.is_converted;
     for (size_t i = 0; i < low.size(); ++i) {
       if (!low[i]) choice.float32.push_back(errors_->parts()[i].name);
     }
@@ -121,10 +140,11 @@ class Searcher {
 
   // The parts in the order in which they are raised, one after the other, and each choice on the way.
   std::vector<LowParts> Order() const {
-    PartErrors::Choice choice = errors_->Evaluate(errors_->All());
+    PartErrors::Choice choice = errors_->Evaluate(all_);
     std::vector<LowParts> order = {choice.low};
     std::vector<size_t> open;
     for (size_t part = 0; part < choice.low.size(); ++part) {
+      if (!all_[part]) continue;
       const bool is_harmful = errors_->parts()[part].overflows && !std::isfinite(report_.choices.front().error);
       if (is_harmful) {
         choice = errors_->Changed(choice, part);
@@ -179,7 +199,10 @@ class Searcher {
           errors_->Evaluate(best.has_value() ? low_[*best] : LowParts(errors_->parts().size(), false));
       std::vector<size_t> parts;
       while (parts.size() < most) {
-        const std::optional<size_t> part = MostPromising(lowered, refused, parts.empty() ? kHopeless : 1);
+        std::optional<size_t> part = MostPromising(lowered, refused, parts.empty() ? kHopeless : 1);
+        // Where nothing is within yet, predictions may be what is wrong.
+        const bool is_desperate = !part.has_value() && parts.empty() && !best.has_value();
+        if (is_desperate) part = MostPromising(lowered, refused, std::numeric_limits<double>::infinity());
         if (!part.has_value()) break;
         lowered = errors_->Changed(lowered, *part);
         parts.push_back(*part);
@@ -200,7 +223,7 @@ class Searcher {
     std::optional<size_t> best;
     std::pair<bool, double> best_worth;
     for (size_t part = 0; part < from.low.size(); ++part) {
-      if (from.low[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
+      if (!all_[part] || from.low[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
       const PartErrors::Choice lowered = errors_->Changed(from, part);
       const double more_saved = lowered.saved - from.saved, squared = lowered.SquaredError();
       if (more_saved <= 0 || scale_ * std::sqrt(squared) > most * Target()) continue;
@@ -215,33 +238,47 @@ class Searcher {
   }
 
   // ---- choices
-  // Returns the choice of those within that saves the most. Everything low is what was asked for; another choice has to
-  // save something worth a model.
+  // Whether the choice is worth a model: everything low is what was asked for, another one has to save something.
+  bool IsWorthIt(size_t i) const {
+    const VerifiedChoice& choice = report_.choices[i];
+    const double least = kLeastShare * std::max(report_.all_saved_bytes, 0.0);
+    return i == 0 || (choice.is_converted && (choice.saved_bytes > least || report_.all_saved_bytes <= 0));
+  }
+
+  // Returns the choice of those within that saves the most.
   std::optional<size_t> Best(double limit) const {
     std::optional<size_t> best;
     for (size_t i = 0; i < report_.choices.size(); ++i) {
       const VerifiedChoice& choice = report_.choices[i];
       const bool is_within = choice.error <= limit && choice.held_out.value_or(0) <= report_.max_error;
       const bool is_better = !best.has_value() || choice.saved_bytes > report_.choices[*best].saved_bytes;
-      if (is_within && (i == 0 || choice.saved_bytes > kLeastShare * report_.all_saved_bytes) && is_better) best = i;
+      if (is_within && IsWorthIt(i) && is_better) best = i;
     }
     return best;
   }
 
-  // Takes the best choice that is within on the samples held out, too.
+  // Takes the best choice that is within on the samples held out, too. After one that is not, the search goes on below
+  // an error that is as much smaller.
   absl::Status Take() {
     for (;;) {
       std::optional<size_t> best = Best(Target());
       if (!best.has_value()) best = Best(report_.max_error);
       if (!best.has_value()) return Unreachable();
-      VerifiedChoice& choice = report_.choices[*best];
       report_.taken = *best;
-      if (report_.held_out_samples == 0 || choice.held_out.has_value()) return absl::OkStatus();
+      if (report_.held_out_samples == 0 || report_.choices[*best].held_out.has_value()) return absl::OkStatus();
       if (report_.runs >= options_.budget_runs) return Unreachable();
       AMP_RETURN_IF_ERROR(Report());
-      AMP_ASSIGN_OR_RETURN(LoadedFile file, Rewritten(low_[*best]));
-      AMP_ASSIGN_OR_RETURN(choice.held_out, samples_->ErrorOf(std::move(file), num_searched_, samples_->size()));
+      AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low_[*best]));
+      AMP_ASSIGN_OR_RETURN(const double held_out,
+                           samples_->ErrorOf(std::move(settled.file), num_searched_, samples_->size()));
       ++report_.runs;
+      report_.choices[*best].held_out = held_out;
+      if (held_out <= report_.max_error || !HasRuns()) continue;
+      const double error = report_.choices[*best].error;
+      target_ =
+          std::min(Target(), kMargin * error * (std::isfinite(held_out) ? report_.max_error / held_out : kMargin));
+      AMP_RETURN_IF_ERROR(CutOrder());
+      AMP_RETURN_IF_ERROR(GiveBack());
     }
   }
 
@@ -273,11 +310,18 @@ class Searcher {
       absl::StrAppendFormat(&parts, "%s'%s' %.0f %%", parts.empty() ? "" : ", ", Escaped(errors_->parts()[part].name),
                             100 * shares[part]);
     }
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "--search: no choice of parts is within %.3g after %d runs; the best one has %.3g with %d of %d parts float32; "
-        "of the squared error have %s",
-        report_.max_error, report_.runs, std::max(best->error, best->held_out.value_or(0)), best->float32.size(),
-        report_.num_parts, parts));
+    const double error = std::max(best->error, best->held_out.value_or(0));
+    const bool lacks_runs = report_.held_out_samples > 0 && !best->held_out.has_value() &&
+                            best->error <= report_.max_error && report_.runs >= options_.budget_runs;
+    const std::string why = lacks_runs ? "the runs were used up before the samples that are held out: --budget-runs"
+                            : error <= report_.max_error ? "what is within saves nothing: leave the model float32"
+                                                         : absl::StrCat("of the squared error have ", parts);
+    return absl::FailedPreconditionError(
+        absl::StrFormat("--search: no choice of parts is within %.3g and saves bytes, after %d run%s; the best one has "
+                        "%.3g with %d of %d "
+                        "parts float32; %s",
+                        report_.max_error, report_.runs, report_.runs == 1 ? "" : "s", error, best->float32.size(),
+                        report_.num_parts, why));
   }
 
   FoundChoice Finish() {
@@ -308,7 +352,9 @@ class Searcher {
   std::unique_ptr<SampleRuns> samples_;
   size_t num_searched_ = 0;  // the first samples; the others are held out
   std::optional<PartErrors> errors_;
-  double scale_ = 1;  // of predictions
+  LowParts all_;       // the parts that some sample has run
+  double target_ = 0;  // the error that a choice has to be within
+  double scale_ = 1;   // of predictions
   SearchReport report_;
   std::vector<LowParts> low_;  // by choice
   std::map<LowParts, size_t> index_;

@@ -18,6 +18,7 @@ UnitSensitivity SensitivityOf(const Part& part) {
   UnitSensitivity unit;
   unit.name = part.name;
   unit.nodes = part.nodes;
+  unit.plain_nodes = part.plain_nodes;
   unit.weight_bytes = part.weight_bytes;
   unit.macs = part.macs;
   unit.casts = part.casts;
@@ -52,13 +53,13 @@ absl::Status MeasureUnits(const SensitivityTask& task, const SampleRuns& samples
     if (task.options.on_progress) {
       AMP_RETURN_IF_ERROR(task.options.on_progress({"measure", static_cast<int64_t>(i), static_cast<int64_t>(count)}));
     }
-    SettledNodes settled = {.deny = {}, .allow = report.units[i].nodes};
+    SettledNodes settled = {.deny = {}, .allow = report.units[i].plain_nodes};
     for (size_t other = 0; other < report.units.size(); ++other) {
       const std::vector<std::string>& nodes = report.units[other].nodes;
       if (other != i) settled.deny.insert(settled.deny.end(), nodes.begin(), nodes.end());
     }
-    AMP_ASSIGN_OR_RETURN(LoadedFile alone, task.rewrite(settled));
-    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone), 0, samples.size()));
+    AMP_ASSIGN_OR_RETURN(SettledModel alone, task.rewrite(settled));
+    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone.file), 0, samples.size()));
   }
   return absl::OkStatus();
 }
@@ -70,10 +71,12 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   SensitivityReport report;
   report.samples = static_cast<int64_t>(samples->size());
   AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
-  AMP_ASSIGN_OR_RETURN(report.measured, samples->ErrorOf(std::move(copy), 0, samples->size()));
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples->MakeSession(std::move(copy)));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors, samples->ErrorsOf(*all_low, 0, samples->size()));
+  report.measured = *std::max_element(sample_errors.begin(), sample_errors.end());
   AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
   AMP_ASSIGN_OR_RETURN(const PartErrors errors,
-                       PartErrors::Find(task.options, task.low, decided, task.external, *samples));
+                       PartErrors::Find(task.options, task.low, decided, task.external, *samples, sample_errors));
   AddErrors(errors, report);
   AMP_RETURN_IF_ERROR(MeasureUnits(task, *samples, report));
   return report;

@@ -142,8 +142,8 @@ class ModelVerifier {
     AMP_ASSIGN_OR_RETURN(const Sample sample, MakeSample(*before, how));
     const auto rewrite_denying =
         [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
-      AMP_ASSIGN_OR_RETURN(LoadedFile denied, task_.rewrite({.deny = nodes, .allow = {}}));
-      return MakeSession(std::move(denied));
+      AMP_ASSIGN_OR_RETURN(SettledModel denied, task_.rewrite({.deny = nodes, .allow = {}}));
+      return MakeSession(std::move(denied.file));
     };
     Verification verification = {.original = *before,
                                  .rewritten = *after,

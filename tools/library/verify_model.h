@@ -25,7 +25,12 @@ struct SettledNodes {
   std::vector<std::string> deny, allow;
 };
 // The model rewritten with these nodes settled, to be run; the original where nothing is converted then.
-using SettlingRewrite = std::function<absl::StatusOr<LoadedFile>(const SettledNodes&)>;
+struct SettledModel {
+  LoadedFile file;
+  bool is_converted = false;
+  double saved_bytes = 0;  // that a run moves less, casts included, as far as sizes are known
+};
+using SettlingRewrite = std::function<absl::StatusOr<SettledModel>(const SettledNodes&)>;
 
 struct VerifyTask {
   const RewriteOptions& options;

@@ -181,7 +181,7 @@ def judge_real(tool, models, only, faults, table):
         for dtype in ("float16", "bfloat16"):
             with tempfile.TemporaryDirectory() as folder:
                 searcher = Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype)
-                sensitivity = searcher.sensitivity(measure=20)
+                sensitivity = searcher.sensitivity(measure=40)
                 measured = [unit for unit in sensitivity["units"] if unit["measured_error"] is not None]
                 correlation = spearman(
                     [unit["predicted_error"] for unit in measured], [unit["measured_error"] for unit in measured]
