@@ -115,6 +115,22 @@ class Rewrite(unittest.TestCase):
             (pathlib.Path(folder) / "r.json").write_text(json.dumps(ranges))
             self.assertEqual(amp.rewrite(mlp(), ranges=pathlib.Path(folder) / "r.json").model, by_array)
 
+    def test_parts_that_lose_most_are_found_and_kept(self):
+        random = np.random.default_rng(0)
+        samples = [{"x": random.normal(size=(2, 64)).astype("float32")} for _ in range(4)]
+        model = mlp((64, 256, 256, 4))
+        found = amp.sensitivity(model, samples, measure=1)
+        self.assertEqual(len(found["units"]), 3)
+        self.assertGreater(found["units"][0]["measured_error"], 0)
+        limit = 0.9 * found["measured_error"]
+        searched = amp.rewrite(model, search=True, max_error=limit, calibration=samples).report["search"]
+        self.assertLessEqual(searched["choices"][searched["taken"]]["error"], limit)
+        self.assertLessEqual(searched["runs"], 20)
+        with self.assertRaises(amp.VerificationError):
+            amp.rewrite(model, search=True, max_error=1e-12, calibration=samples)
+        with self.assertRaises(amp.OptionError):
+            amp.sensitivity(model, [])
+
     def test_samples_go_by_the_callers_names(self):
         wrong = {"x": np.zeros((1, 9), "float32")}
         with self.assertRaises(amp.OptionError) as raised:

@@ -400,15 +400,14 @@ def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptio
 
 
 def sensitivity(
-    model: Any, calibration: Any, *, measure: int = 0, progress: Progress = None, **options: Unpack[RewriteOptions]
+    model: Any, samples: Any, *, progress: Progress = None, **options: Unpack[RewriteOptions]
 ) -> dict[str, Any]:
     """Which parts of a model lose the most in 16 bits: what `amp-rewrite --sensitivity` finds.
 
     Args:
         model: As for rewrite.
-        calibration: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
-        measure: How many parts, the worst first, are also run with each of them alone in 16 bits.
-        progress, **options: As for rewrite.
+        samples: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
+        progress, **options: As for rewrite; measure=3: the three worst parts are also run alone in 16 bits.
 
     Returns:
         "units", the largest error first, each with "unit", its heavy node, "nodes", "predicted_error", the relative L2
@@ -422,7 +421,7 @@ def sensitivity(
         >>> len(found["units"])
         2
     """
-    words: Any = {"verify": "off", **options, "calibration": calibration, "sensitivity": True, "measure": measure}
+    words: Any = {"verify": "off", **options, "calibration": samples, "sensitivity": True}
     return dict(_rewrite(model, progress, words, "sensitivity").report["sensitivity"])
 
 
