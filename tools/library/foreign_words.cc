@@ -196,12 +196,12 @@ constexpr char kTraining[] =
     "loss-scale-max|loss-scale-min|momentum|nesterov|no-finite-check|optimizer|rho|train|trainable|weight-decay|";
 constexpr OwnFlags kOwnFlags[] = {
     {"amp-rewrite",
-     "|allow|allow-node|annotate|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|dtype|external-"
-     "data|"
-     "follow|freeze-initializers|functions|guards|in-place|infer|keep-batch-norm|keep-decomposed|keep-io|level|"
-     "list-profiles|lists|max-weight-error|node-data|op-signature|opset|output|placement|policy|preserve|print-after|"
-     "print-lists|"
-     "ranges|report|scale-weights|stop-after|target|verify|weights|"},
+     "|allow|allow-node|annotate|budget-runs|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|"
+     "dtype|"
+     "external-data|follow|freeze-initializers|functions|guards|holdout|in-place|infer|keep-batch-norm|keep-decomposed|"
+     "keep-io|level|list-profiles|lists|max-error|max-weight-error|measure|node-data|op-signature|opset|output|pareto|"
+     "placement|policy|preserve|print-after|print-lists|ranges|report|scale-weights|search|search-list|sensitivity|"
+     "stop-after|target|verify|weights|"},
     {"amp-rewrite --train", kTraining},
     {"amp-run",
      "|allow-bf16-compute|bench|cast-inputs|compare|devices|evaluate|flush-subnormals|input|inputs|iterations|json|max-"
