@@ -47,7 +47,8 @@ struct SearchReport {
 // "search: 3 of 26 parts stay float32: error 0.00081 of at most 0.001, 0.00084 on 2 samples held out; 91 % of the bytes
 // are saved; 12 runs"
 std::string SearchLine(const SearchReport& report);
-// A list file (lists/README.md) that keeps the same nodes float32, whatever the samples.
+// A list file (lists/README.md) of the nodes that stay float32 by the choice or by guards. What is low around them may
+// be other than in the model that the search wrote, as guards and lists spread in different ways.
 std::string SearchList(const SearchReport& report);
 // A line per choice below a line of names.
 std::string SearchCsv(const SearchReport& report);

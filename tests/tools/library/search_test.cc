@@ -217,21 +217,30 @@ TEST_CASE("names that a list cannot hold are patterns in it") {
   CHECK(RunAmpRewrite({run.in, "-o", run.out, "--lists", list, "--strict"}).exit_code == 0);
 }
 
-TEST_CASE("labels that differ are an error, and outputs of another shape") {
-  const SearchFolder run;
-  onnx::ModelProto proto = run.Model("in.onnx");
-  onnx::GraphProto& graph = *proto.mutable_graph();
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_op_type("NonZero");
-  node.add_input("y");
-  node.add_output("places");
-  onnx::ValueInfoProto& places = *graph.add_output();
-  places.set_name("places");
-  places.mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
-  run.folder.Write("in.onnx", proto.SerializeAsString());
-  const ToolOutput output = run.Search({"--max-error", "0.01"});
+// The error of all low, in bfloat16, where m is 1 + 2^-10 everywhere: that type rounds it to 1.
+json ErrorOf(const std::string& outputs, const std::string& nodes) {
+  std::string unit;
+  for (int i = 0; i < 32 * 32; ++i) absl::StrAppend(&unit, i == 0 ? "" : ", ", i % 33 == 0 ? 1 : 0);
+  SearchFolder run(absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17]> g (float[8,32] x) => (", outputs,
+                                ") <float[32,32] w = {", unit, "}, float many = {1024}, float more = {1.0005}> {",
+                                "m = MatMul (x, w) ", nodes, "}"),
+                   0);
+  Tensor x = *Tensor::Create(DType::kFloat32, {8, 32});
+  for (float& element : x.mutable_elements<float>()) element = 1 + 0x1p-10f;
+  const std::string sample = run.folder.Write("x.npz", *NpzBytes({{"x", x}}));
+  const ToolOutput output = run.RunTool({"--sensitivity", "--dtype", "bfloat16", "--guards", "none", "--calibration",
+                                         sample, "--report", run.folder.File("r.json")});
   INFO(output.err);
-  CHECK((output.exit_code == 0 || output.exit_code == 7));
+  REQUIRE(output.exit_code == 0);
+  return run.Report()["sensitivity"]["measured_error"];
+}
+
+TEST_CASE("whole numbers that differ are an error, by their share") {
+  CHECK(ErrorOf("int64[8,32] y", "k = Mul (m, many) f = Floor (k) y = Cast <to = 7> (f)") == 1);
+}
+
+TEST_CASE("an output of another shape is an error without end") {
+  CHECK(ErrorOf("int64[2,n] y", "is = Greater (m, more) y = NonZero (is)") == "inf");
 }
 
 TEST_CASE("what does not go with a search is said") {
