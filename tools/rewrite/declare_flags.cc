@@ -192,9 +192,8 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
             "with --search: the share of the samples that are kept for the last run; of fewer than 4 samples none");
   AddNumber(app, safety, "--budget-runs", o.budget_runs, kMostParts, "with --search: how many choices are run at most");
   app.add_option("--search-list", o.search_list,
-                 "with --search: a list file (--lists) of these nodes and of those that guards keep, for rewrites "
-                 "without samples;\n"
-                 "around them other nodes may become low: verify the result")
+                 "with --search: a list file (--lists) of these nodes and of those that guards keep;\n"
+                 "rewrites with it need no samples, but around these nodes others may become low: verify the result")
       ->type_name("FILE.list")
       ->group(safety);
   app.add_option("--pareto", o.pareto, "with --search: every choice that was run, its error and what it saves")

@@ -4,8 +4,10 @@
   sanitized.py --tool build/tests/rewrite_batch_sanitized
 
 All models are rewritten in both types, with the opset as it is and with 21. Each rewrite is taken back, and each
-model becomes steps of training. Each rewrite explains itself (--explain, --report). A refusal is an answer like any
-other (exit codes 2 to 5). The numbers of the rewrites are judged by real_models.py.
+model becomes steps of training. Each rewrite explains itself (--explain, --report). Each model that has
+stored inputs is searched on them (--search, --sensitivity) and shown as a page. A refusal is an answer like any other
+(exit codes 2 to 5), and so is a search that finds nothing (7). The numbers of the rewrites are judged by
+real_models.py, those of the search by search.py.
 """
 
 import argparse
@@ -19,14 +21,14 @@ import time
 from judge.shared_files import shared_folder
 from judge.tool import Tool
 
-ANSWERS = {0, 2, 3, 4, 5}
+ANSWERS = {0, 2, 3, 4, 5, 7}
 OPTIONS = "allocator_may_return_null=1:halt_on_error=1"
 
 
 class Runs:
     def __init__(self, tool, folder):
         self.tool, self.folder = tool, folder
-        self.exits, self.failures = collections.Counter(), []
+        self.exits, self.failures, self.searched = collections.Counter(), [], 0
 
     def run(self, what, arguments):
         """Runs the tool. Returns whether a model was written."""
@@ -48,6 +50,26 @@ class Runs:
             f"{path.stem} {' '.join(flags)}, taken back", [out, "-o", self.folder / "back.onnx", "--policy", "float32"]
         )
 
+    def search(self, path):
+        """Searches on the stored inputs, with every table and page that a search writes."""
+        sample = path.parent / "refs" / f"{path.stem}.npz"
+        if not sample.is_file():
+            return
+        tables = ["--calibration", sample, f"--sensitivity={self.folder / 'parts.csv'}", "--measure", "2"]
+        choices = [
+            "--search",
+            "--max-error",
+            "0.003",
+            "--budget-runs",
+            "4",
+            "--pareto",
+            self.folder / "pareto.csv",
+            "--verify=off",
+        ]
+        pages = ["--search-list", self.folder / "found.list", "--report", self.folder / "page.html", "--force"]
+        if self.run(f"{path.stem}, searched", [path, "-o", self.folder / "out.onnx", *tables, *choices, *pages]):
+            self.searched += 1
+
 
 def judge(runs, path, settings):
     for flags in settings:
@@ -56,6 +78,7 @@ def judge(runs, path, settings):
             runs.take_back(path, out, flags)
     for policy in ("mixed_float16", "mixed_bfloat16", "float32"):
         runs.rewrite(path, ["--train", "--loss", "mse", "--policy", policy])
+    runs.search(path)
 
 
 def main():
@@ -80,7 +103,7 @@ def main():
     exits = ", ".join(f"{count} x exit {code}" for code, count in sorted(runs.exits.items()))
     print(
         f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, "
-        f"{len(runs.failures)} failed"
+        f"{runs.searched} models searched, {len(runs.failures)} failed"
     )
     return 1 if runs.failures else 0
 

@@ -225,7 +225,7 @@ def main():
     chosen = arguments.parse_args()
     faults, table = [], []
     models = shared_folder() / "models"
-    with Tool(chosen.tool) as tool:
+    with Tool(chosen.tool, timeout_s=1200) as tool:
         if not chosen.only:
             judge_planted(tool, faults)
             judge_subsets(tool, faults, table)
