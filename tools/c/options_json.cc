@@ -67,7 +67,7 @@ const CLI::Option* FindOption(const CLI::App& app, const std::string& flag) {
 bool Repeats(const CLI::Option& option) { return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll; }
 
 bool HasOptionalValue(const CLI::Option& option) {
-  return absl::StartsWith(option.get_type_name(), "[=") || absl::c_linear_search(kFlagsWithEquals, LongFlag(option));
+  return absl::StartsWith(option.get_type_name(), "[=") || absl::c_linear_search(FlagsWithEquals(), LongFlag(option));
 }
 bool IsSwitch(const CLI::Option& option) { return option.get_expected_max() == 0 && !HasOptionalValue(option); }
 
@@ -250,7 +250,7 @@ absl::StatusOr<RewriteOptions> RewriteOptionsOfJson(const char* json) {
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> arguments, ArgumentsOf(app, words));
   arguments.emplace_back("model.onnx");  // the files are arguments of the functions
   AMP_ASSIGN_OR_RETURN(const ParsedArguments parsed, ParseArguments(arguments));
-  if (parsed.arguments.report == "-") return UsageError("--report: expected a path, found '-'");
+  if (parsed.arguments.options.report) return UsageError("--report: expected a path, found '-'");
   RewriteOptions options = parsed.arguments.options;
   options.keep_io_names = kept_names.empty() ? options.keep_io_names : kept_names;
   options.train.loss_scale_function = std::move(loss_scale_function);

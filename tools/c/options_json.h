@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/plan/session_options.h"
 #include "tools/library/rewrite_options.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 
 namespace amp {
 

@@ -12,7 +12,7 @@
 #include "passes/train/step_metadata.h"
 #include "runtime/session.h"
 #include "tools/data/data_column.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 
 namespace amp {
 

@@ -10,8 +10,8 @@
 #include "ir/base/status.h"
 #include "ir/file/data_files.h"
 #include "tools/library/limit_flags.h"
-#include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
+#include "tools/library/rewrite_flags.h"
 #include "tools/library/train_options.h"
 #include "tools/report/html_report.h"
 
@@ -40,7 +40,6 @@ absl::Status CheckUndo(const RewriteOptions& options) {
   const std::string flag = !options.print_after.empty()        ? "--print-after"
                            : options.annotate                  ? "--annotate"
                            : !options.node_data_file.empty()   ? "--node-data"
-                           : !options.free_dims.empty()        ? "--dim"
                            : WrapsTrainingGraph(options.train) ? "--loss-scale"
                                                                : FirstDecidingFlag(options);
   if (flag.empty()) return absl::OkStatus();
@@ -68,6 +67,13 @@ absl::Status CheckSideFile(const std::string& name, const std::string& file) {
   return IoError(flag, "'", Escaped(folder.string()), "' is no folder");
 }
 
+// Adds the files that flags name.
+void AddSideFiles(const RewriteOptions& options, FileUses& uses) {
+  for (const Flag<RewriteOptions>& row : RewriteFlags()) {
+    if (row.traits.files) row.traits.files(row.name, options, uses);
+  }
+}
+
 // Whether a rewrite is checked where nobody asks for that.
 bool MayVerify(const RewriteOptions& options) {
   return options.verify == RewriteOptions::Verify::kFix || VerifiesByItself(options);
@@ -85,7 +91,6 @@ std::string RunsNothing(const RewriteOptions& options) {
 
 absl::Status CheckSensitivity(const RewriteOptions& options) {
   if (!options.sensitivity) {
-    if (options.measure != 0) return UsageError("--measure is about --sensitivity, which is not asked for");
     if (options.sensitivity_file.empty()) return absl::OkStatus();
     return UsageError("--sensitivity: a file (", Escaped(options.sensitivity_file), ") is for sensitivity on");
   }
@@ -98,17 +103,7 @@ absl::Status CheckSensitivity(const RewriteOptions& options) {
 }
 
 absl::Status CheckSearch(const RewriteOptions& options) {
-  if (!options.search) {
-    const RewriteOptions usual;
-    const char* const of_search = options.max_error.has_value()              ? "--max-error"
-                                  : options.holdout != usual.holdout         ? "--holdout"
-                                  : options.budget_runs != usual.budget_runs ? "--budget-runs"
-                                  : !options.search_list.empty()             ? "--search-list"
-                                  : !options.pareto.empty()                  ? "--pareto"
-                                                                             : nullptr;
-    if (of_search == nullptr) return absl::OkStatus();
-    return UsageError(of_search, " is about --search, which is not asked for");
-  }
+  if (!options.search) return absl::OkStatus();
   if (options.calibration.empty()) {
     return UsageError("--search: expected samples, --calibration FILE.npz; on made-up data it would mislead");
   }
@@ -123,6 +118,18 @@ absl::Status CheckSearch(const RewriteOptions& options) {
   }
   const std::string excluded = RunsNothing(options);
   return excluded.empty() ? absl::OkStatus() : UsageError("--search and ", excluded, " exclude each other");
+}
+
+// An option that has no effect without another one is an error.
+absl::Status CheckNeeds(const RewriteOptions& options) {
+  const FlagTable<RewriteOptions>& table = RewriteFlags();
+  for (const Flag<RewriteOptions>& row : table) {
+    if (row.traits.needs.empty() || !row.IsSet(options)) continue;
+    const auto needed = absl::c_find_if(table, [&](const auto& other) { return other.name == row.traits.needs; });
+    if (needed->IsSet(options)) continue;
+    return UsageError(row.name, " is about ", row.traits.needs, ", which is not asked for");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckRuns(const RewriteOptions& options) {
@@ -163,6 +170,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   if (!(error >= 0 && error <= kLargestError)) {
     return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
   }
+  AMP_RETURN_IF_ERROR(CheckNeeds(options));
   AMP_RETURN_IF_ERROR(CheckRuns(options));
   AMP_RETURN_IF_ERROR(CheckSensitivity(options));
   AMP_RETURN_IF_ERROR(CheckSearch(options));
@@ -183,18 +191,14 @@ absl::Status CheckOptions(const RewriteOptions& options) {
 }
 
 absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
-  const char* const of_files = options.in_place                                               ? "--in-place"
-                               : options.dry_run                                              ? "--dry-run"
-                               : !options.report_file.empty()                                 ? "--report"
-                               : !options.node_data_file.empty()                              ? "--node-data"
-                               : !options.sensitivity_file.empty()                            ? "--sensitivity=FILE"
-                               : !options.search_list.empty()                                 ? "--search-list"
-                               : !options.pareto.empty()                                      ? "--pareto"
-                               : options.force                                                ? "--force"
-                               : options.before_replacing != nullptr                          ? "before_replacing"
-                               : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
-                                                                                              : nullptr;
-  if (of_files == nullptr) return absl::OkStatus();
+  const auto is_of_files = [](const Flag<RewriteOptions>& row) { return row.traits.is_of_files; };
+  const std::vector<SetFlag> flags = SetFlags(RewriteFlags(), options, is_of_files);
+  const std::string of_files = !flags.empty()                        ? flags.front().flag
+                               : !options.report_file.empty()        ? "--report"
+                               : !options.sensitivity_file.empty()   ? "--sensitivity=FILE"
+                               : options.before_replacing != nullptr ? "before_replacing"
+                                                                     : "";
+  if (of_files.empty()) return absl::OkStatus();
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
@@ -205,20 +209,8 @@ FileKind KindOfReport(const RewriteOptions& options) {
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output) {
   FileUses uses{.force = options.force};
   uses.reads.push_back({"MODEL", input});
-  for (const std::string& list : options.lists) uses.reads.push_back({"--lists", list});
-  for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
-  uses.reads.push_back({"--verify", options.verify_file});
   if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
-  uses.writes.push_back({"--report", options.report_file, KindOfReport(options)});
-  uses.writes.push_back({"--node-data", options.node_data_file, FileKind::kJson});
-  uses.writes.push_back({"--sensitivity", options.sensitivity_file, FileKind::kCsv});
-  uses.writes.push_back({"--search-list", options.search_list, FileKind::kList});
-  uses.writes.push_back({"--pareto", options.pareto, FileKind::kCsv});
-  if (options.calibration.empty()) {
-    uses.reads.push_back({"--ranges", options.ranges});
-  } else {
-    uses.writes.push_back({"--ranges", options.ranges, FileKind::kJson});
-  }
+  AddSideFiles(options, uses);
   return uses;
 }
 
@@ -232,12 +224,9 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
     return RefusedError("the output '", Escaped(output),
                         "' is a symbolic link; expected a file: name what it points to");
   }
-  if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
-  AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
-  AMP_RETURN_IF_ERROR(CheckSideFile("--node-data", options.node_data_file));
-  AMP_RETURN_IF_ERROR(CheckSideFile("--sensitivity", options.sensitivity_file));
-  AMP_RETURN_IF_ERROR(CheckSideFile("--search-list", options.search_list));
-  AMP_RETURN_IF_ERROR(CheckSideFile("--pareto", options.pareto));
+  FileUses beside;
+  AddSideFiles(options, beside);
+  for (const FileWritten& file : beside.writes) AMP_RETURN_IF_ERROR(CheckSideFile(file.flag, file.path));
   return CheckFileUses(FilesOf(options, input, output));
 }
 

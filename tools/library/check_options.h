@@ -19,7 +19,7 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
 // kJson or kHtml, by the name of options.report_file.
 FileKind KindOfReport(const RewriteOptions& options);
 
-// The files that a rewrite reads and writes. A new option that names a file is declared there.
+// The files that a rewrite reads and writes: the model's, and those that rows of RewriteFlags() name.
 FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
 
 // Whether --verify=auto applies: to rewrites of whole forward models.

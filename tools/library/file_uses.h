@@ -5,9 +5,9 @@
 //   a file is replaced by one of its own kind    amp-rewrite m.onnx -o s.npz: refused without --force
 //
 // Files are told apart by device and inode, so that links and other spellings do not help; those that do not exist yet
-// by their full path. A flag that names a file is declared in one of three places:
+// by their full path. A flag that names a file says so in one of three places:
 //
-//   FilesOf(RewriteOptions)    tools/library/check_options.cc
+//   RewriteFlags()             tools/library/rewrite_flags.cc, in its row
 //   FilesOf(RunArguments)      tools/run/run_files.cc
 //   FilesOf(TrainArguments)    tools/train/result_files.cc
 //

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tools/library/rewrite_flags.h"
 
 namespace amp {
 namespace {
@@ -184,36 +185,22 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"info list", "write --explain --dry-run", "write --explain", nullptr},
 };
 
-// Flags that one program alone has, "|" around each.
+// Flags that are in no table of the library, "|" around each. mistakes_test fails if one is missing.
 struct OwnFlags {
   const char* program;
   const char* flags;
 };
-constexpr char kTraining[] =
-    "|accumulate|beta1|beta2|clip-norm|count-skipped-steps|data-parallel|epsilon|finite-check|freeze|gradient|head|"
-    "labels|"
-    "learning-rate|logits|loss|loss-scale|loss-scale-backoff|loss-scale-growth|loss-scale-initial|loss-scale-interval|"
-    "loss-scale-max|loss-scale-min|momentum|nesterov|no-finite-check|optimizer|rho|train|trainable|weight-decay|";
 constexpr OwnFlags kOwnFlags[] = {
-    {"amp-rewrite",
-     "|allow|allow-node|annotate|budget-runs|calibration|clear|completion|deny|deny-node|deny-tensor|diff|dry-run|"
-     "dtype|"
-     "external-data|follow|freeze-initializers|functions|guards|holdout|in-place|infer|keep-batch-norm|keep-decomposed|"
-     "keep-io|level|list-profiles|lists|max-error|max-weight-error|measure|node-data|op-signature|opset|output|pareto|"
-     "placement|policy|preserve|print-after|print-lists|ranges|report|scale-weights|search|search-list|sensitivity|"
-     "stop-after|target|verify|weights|"},
-    {"amp-rewrite --train", kTraining},
-    {"amp-run",
-     "|allow-bf16-compute|bench|cast-inputs|compare|devices|evaluate|flush-subnormals|input|inputs|iterations|json|max-"
-     "loop-iterations|no-"
-     "fuse|"
-     "output-dir|outputs|random-inputs|ulps|warmup|"},
-    {"amp-train",
-     "|allow-nan|batch|check-replicas|checkpoint|checkpoint-every|curve|data|drop-last|epochs|eval-data|forward|log|"
-     "patience|"
-     "rank-timeout|resize|resume|save-best|save-weights|scale|schedule|shuffle|terminate-on-nan|validation-split|"},
     {"amp-rewrite and amp-run", "|dim|explain|strict|tolerance|"},
     {"amp-run and amp-train", "|allow-tf32|autotune|device|no-replay|threads|"},
+    {"amp-run",
+     "|allow-bf16-compute|bench|cast-inputs|compare|devices|evaluate|flush-subnormals|input|inputs|iterations|json|max-"
+     "loop-iterations|no-fuse|output-dir|outputs|random-inputs|ulps|warmup|"},
+    {"amp-train",
+     "|allow-nan|batch|check-replicas|checkpoint|checkpoint-every|curve|data|drop-last|epochs|eval-data|forward|log|"
+     "patience|rank-timeout|resize|resume|save-best|save-weights|scale|schedule|shuffle|terminate-on-nan|"
+     "validation-split|"},
+    {"amp-rewrite", "|completion|list-profiles|output|print-lists|"},
 };
 
 // Values of other tools, and what to write for them.
@@ -301,12 +288,15 @@ const char* TextFor(const ForeignFlag& row, absl::string_view program) {
 
 // "amp-rewrite", of whom `flag` is; "" where it is nobody's, or this program's.
 std::string OwnerOf(absl::string_view program, absl::string_view flag) {
-  const std::string name = absl::StrCat("|", absl::AsciiStrToLower(flag.substr(flag.find_first_not_of('-'))), "|");
+  const std::string word = absl::AsciiStrToLower(flag.substr(flag.find_first_not_of('-')));
   for (const OwnFlags& own : kOwnFlags) {
     const bool is_other = !absl::StrContains(own.program, program);
-    if (is_other && absl::StrContains(own.flags, name)) return own.program;
+    if (is_other && absl::StrContains(own.flags, absl::StrCat("|", word, "|"))) return own.program;
   }
-  return "";
+  if (program == "amp-rewrite") return "";
+  const std::string name = absl::StrCat("--", word);
+  if (IsRewriteFlag(name)) return "amp-rewrite";
+  return IsTrainFlag(name) ? "amp-rewrite --train" : "";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "ir/base/limits.h"
@@ -33,6 +34,9 @@ void ForEachLimit(MaybeConstLimits& limits, const Visit& visit) {
 
 // kInvalidArgument where a limit is negative or larger than can be kept to.
 absl::Status CheckLimits(const Limits& limits);
+
+// "--max-nodes=5" for each limit that is not the usual one.
+std::vector<std::string> ChangedLimits(const Limits& limits);
 
 }  // namespace amp
 

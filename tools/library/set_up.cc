@@ -17,8 +17,8 @@
 #include "runtime/hardware/targets.h"
 #include "tools/library/check_options.h"
 #include "tools/library/foreign_words.h"
-#include "tools/library/option_names.h"
 #include "tools/library/precision_policy.h"
+#include "tools/library/rewrite_flags.h"
 #include "tools/library/train_options.h"
 #include "tools/report/html_report.h"
 

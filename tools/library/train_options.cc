@@ -16,76 +16,17 @@
 #include "passes/classify/suggest.h"
 #include "passes/train/optimizers.h"
 #include "tools/library/foreign_words.h"
-#include "tools/library/option_names.h"
+#include "tools/library/train_flags.h"
 
 namespace amp {
 namespace {
 
-class Lister {
- public:
-  void Add(const char* flag, const std::string& value) {
-    if (!value.empty()) flags_.push_back({flag, value});
-  }
-  void Add(const char* flag, bool is_on) {
-    if (is_on) flags_.push_back({flag, ""});
-  }
-  void Add(const char* flag, const std::optional<double>& value) {
-    if (value) flags_.push_back({flag, absl::StrFormat("%.17g", *value)});
-  }
-  void Add(const char* flag, const std::optional<int64_t>& value) {
-    if (value) flags_.push_back({flag, absl::StrCat(*value)});
-  }
-  void Add(const char* flag, const std::vector<std::string>& values) {
-    for (const std::string& value : values) flags_.push_back({flag, value});
-  }
-  std::vector<TrainFlag> Take() { return std::move(flags_); }
-
- private:
-  std::vector<TrainFlag> flags_;
-};
+std::vector<SetFlag> FlagsThatNeed(const char* needed, const TrainOptions& options) {
+  return SetFlags(TrainFlags(), options, [&](const Flag<TrainOptions>& row) { return row.traits.needs == needed; });
+}
 
 // Options that step graphs alone have.
-void ListStepFlags(const TrainOptions& o, Lister& list) {
-  list.Add("--logits", o.logits);
-  list.Add("--labels", o.labels);
-  list.Add("--optimizer", o.optimizer ? std::string(OptimizerName(*o.optimizer)) : "");
-  list.Add("--nesterov", o.nesterov);
-  list.Add("--learning-rate", o.learning_rate);
-  list.Add("--momentum", o.momentum);
-  list.Add("--rho", o.rho);
-  list.Add("--epsilon", o.epsilon);
-  list.Add("--beta1", o.beta1);
-  list.Add("--beta2", o.beta2);
-  list.Add("--weight-decay", o.weight_decay);
-  list.Add("--clip-norm", o.clip_norm);
-  list.Add("--accumulate", o.accumulate);
-  list.Add("--trainable", o.trainable);
-  list.Add("--freeze", o.freeze);
-  list.Add("--head", o.head);
-  list.Add("--seed", o.seed);
-  list.Add("--data-parallel", o.data_parallel);
-}
-
-// Options of how a dynamic scale moves.
-void ListRuleFlags(const TrainOptions& o, Lister& list) {
-  list.Add("--loss-scale-interval", o.loss_scale_interval);
-  list.Add("--loss-scale-growth", o.loss_scale_growth);
-  list.Add("--loss-scale-backoff", o.loss_scale_backoff);
-  list.Add("--loss-scale-min", o.loss_scale_min);
-  list.Add("--loss-scale-max", o.loss_scale_max);
-}
-
-std::vector<TrainFlag> RuleFlags(const TrainOptions& o) {
-  Lister list;
-  ListRuleFlags(o, list);
-  return list.Take();
-}
-
-std::vector<TrainFlag> StepFlags(const TrainOptions& o) {
-  Lister list;
-  ListStepFlags(o, list);
-  return list.Take();
-}
+std::vector<SetFlag> StepFlags(const TrainOptions& options) { return FlagsThatNeed(kTrainFlag, options); }
 
 struct Range {
   double least, most;
@@ -145,7 +86,7 @@ const std::vector<OptimizerUse>& UsesOfFlags() {
 
 // A constant of another optimizer would have no effect.
 absl::Status CheckUses(const TrainOptions& options, Optimizer kind) {
-  for (const TrainFlag& flag : StepFlags(options)) {
+  for (const SetFlag& flag : StepFlags(options)) {
     for (const OptimizerUse& use : UsesOfFlags()) {
       if (use.flag != flag.flag || absl::c_linear_search(use.of, kind)) continue;
       std::vector<std::string> names;
@@ -216,7 +157,7 @@ const char* FiniteCheckFlag(const TrainOptions& o) {
 
 absl::Status CheckScaleFlags(const TrainOptions& o, const LossScaleSettings& settings) {
   const bool is_dynamic = settings.kind == LossScaling::kDynamic;
-  std::vector<TrainFlag> flags = RuleFlags(o);
+  std::vector<SetFlag> flags = FlagsThatNeed(kDynamicScale, o);
   if (!flags.empty() && o.loss_scale_function) {
     return UsageError(flags.front().flag, " has no effect beside loss_scale_function, which decides that");
   }
@@ -337,11 +278,11 @@ absl::StatusOr<LossScaleSettings> MakeLossScaleSettings(const TrainOptions& opti
 
 // Without --train.
 absl::Status CheckWrapFlags(const TrainOptions& train) {
-  if (const std::vector<TrainFlag> flags = StepFlags(train); !flags.empty()) {
+  if (const std::vector<SetFlag> flags = StepFlags(train); !flags.empty()) {
     return UsageError(flags.front().flag, " is about --train, which is not asked for");
   }
   if (train.loss_scale.empty()) {
-    const std::vector<TrainFlag> flags = SetTrainFlags(train);
+    const std::vector<SetFlag> flags = SetTrainFlags(train);
     return flags.empty() ? absl::OkStatus()
                          : UsageError(flags.front().flag, " is about --train or --loss-scale, which are not asked for");
   }
@@ -352,18 +293,11 @@ absl::Status CheckWrapFlags(const TrainOptions& train) {
 
 }  // namespace
 
-std::vector<TrainFlag> SetTrainFlags(const TrainOptions& options) {
-  Lister list;
-  list.Add("--loss", options.loss);
-  ListStepFlags(options, list);
-  list.Add("--loss-scale", options.loss_scale);
-  list.Add("--loss-scale-initial", options.loss_scale_initial);
-  ListRuleFlags(options, list);
-  list.Add(FiniteCheckFlag(options), options.finite_check.has_value());
-  list.Add("--count-skipped-steps", options.count_skipped_steps);
-  list.Add("--gradient", options.gradients);
-  if (options.loss_scale_function) list.Add("loss_scale_function", options.loss_scale_function->name());
-  return list.Take();
+std::vector<SetFlag> SetTrainFlags(const TrainOptions& options) {
+  const auto is_other = [](const Flag<TrainOptions>& row) { return row.name != kTrainFlag; };
+  std::vector<SetFlag> flags = SetFlags(TrainFlags(), options, is_other);
+  if (options.loss_scale_function) flags.push_back({"loss_scale_function", options.loss_scale_function->name()});
+  return flags;
 }
 
 absl::Status CheckTrainOptions(const RewriteOptions& options) {

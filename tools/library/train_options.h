@@ -7,15 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "passes/train/step_settings.h"
+#include "tools/library/flag_table.h"
 #include "tools/library/rewrite_options.h"
 
 namespace amp {
 
-struct TrainFlag {
-  std::string flag, value;  // value "" for a switch
-};
 // The training flags that are set, in the order of --help; --train is left out.
-std::vector<TrainFlag> SetTrainFlags(const TrainOptions& options);
+std::vector<SetFlag> SetTrainFlags(const TrainOptions& options);
 
 // Checks the combination with other options. Errors: kInvalidArgument.
 absl::Status CheckTrainOptions(const RewriteOptions& options);

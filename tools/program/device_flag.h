@@ -11,7 +11,7 @@
 #include "ir/base/limits.h"
 #include "runtime/device_run/open_device.h"
 #include "runtime/hardware/hardware.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 
 namespace amp {
 

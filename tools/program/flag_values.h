@@ -2,40 +2,17 @@
 #ifndef AMP_TOOLS_PROGRAM_FLAG_VALUES_H_
 #define AMP_TOOLS_PROGRAM_FLAG_VALUES_H_
 
-#include <concepts>
 #include <limits>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/algorithm/container.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "ir/base/status.h"
-#include "passes/classify/suggest.h"
-#include "tools/library/foreign_words.h"
+#include "tools/library/flag_words.h"
 #include "tools/library/limit_flags.h"
 #include "tools/library/option_names.h"
 
 namespace amp {
-
-// The help of --force, in all programs.
-inline constexpr char kForceHelp[] =
-    "replace files of another kind than what is written there, too (a picture by a model)";
-
-// The value of that name, or an error that says which names there are. `flag`: whose value it is.
-template <typename Enum>
-absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown,
-                                 const std::string& flag = "") {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : choices) {
-    if (name == text) return value;
-    names.push_back(name);
-  }
-  const std::string hint = HintForValue(flag, text);
-  return UsageError("expected ", shown, ", found '", Escaped(text), "'", hint.empty() ? DidYouMean(text, names) : hint);
-}
 
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
 template <typename Value, typename Enum>
@@ -53,9 +30,6 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
       ->group(group);
 }
 
-bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
-inline bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
-
 std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
 
 // A flag whose value is a number from 0 to `largest`, whole if the type is. `help` says what it is otherwise.
@@ -65,13 +39,9 @@ void AddNumberAs(CLI::App& app, const std::string& group, const std::string& fla
   app.add_option_function<std::string>(
          flag,
          [&value, flag, largest](const std::string& text) {
-           Number number = 0;
-           if (!ParseNumber(text, number) || !(number >= 0 && number <= largest)) {
-             const char* const kind = std::is_integral_v<Number> ? "whole number" : "number";
-             throw CLI::ValidationError(
-                 flag, absl::StrCat("expected a ", kind, " from 0 to ", largest, ", found '", Escaped(text), "'"));
-           }
-           value = number;
+           const absl::StatusOr<Number> number = ReadNumber<Number>(flag, text, largest);
+           if (!number.ok()) throw CLI::ValidationError(std::string(number.status().message()));
+           value = *number;
          },
          help)
       ->type_name(std::is_integral_v<Number> ? "N" : "X")

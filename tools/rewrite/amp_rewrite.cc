@@ -65,7 +65,7 @@ absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloa
                      ToolOutput& output) {
   NameInOutOfMemory(a.input);
   if (a.options.sensitivity && a.output.empty()) a.options.dry_run = true;
-  const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
+  const bool report_on_stdout = a.options.report;  // then stdout is the report's alone
   a.options.before_replacing = [&](const RewriteSummary& summary) -> absl::Status {
     const std::string text = report_on_stdout ? summary.report : Products(a, summary);
     if (!text.empty()) AMP_RETURN_IF_ERROR(streams.print(text));

@@ -1,11 +1,13 @@
-// The flags of amp-rewrite: one table, from which parsing, --help and the completion script follow.
+// The command line of amp-rewrite: the tables of flags in tools/library, and those flags that are the program's alone.
+// Parsing, --help, the manual page and the completion script follow from it.
 #ifndef AMP_TOOLS_REWRITE_DECLARE_FLAGS_H_
 #define AMP_TOOLS_REWRITE_DECLARE_FLAGS_H_
 
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "tools/library/rewrite_options.h"
 
 namespace CLI {
@@ -14,22 +16,29 @@ class App;
 
 namespace amp {
 
-// The command line. Words that are no option of the library are kept as they are.
+// One flag of the tables, as a command line has it.
+struct FlagText {
+  bool is_on = false;              // of a switch
+  std::string text;                // of an optional value, "true" without one
+  std::vector<std::string> texts;  // of a flag that is repeated
+};
+
 struct Arguments {
-  std::string input, output, report, explain, follow = "profile", opset = "auto";
-  std::string verify, scale_weights, sensitivity;  // as explain: "true" without a value
-  std::optional<std::string> keep_io;
-  std::vector<std::string> dims;
-  std::string completion;
+  std::string input, output, completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
+  std::map<std::string, FlagText> texts;  // by flag, before ReadTexts
   RewriteOptions options;
 };
 
-// Flags whose value is optional, and stands behind "=".
-inline constexpr const char* kFlagsWithEquals[] = {"--verify", "--explain", "--scale-weights", "--sensitivity"};
-
-// Adds all flags and the texts of --help. Parsing fills `arguments`, which must outlive `app`.
+// Adds all flags and the texts of --help. Parsing fills `arguments`, which must outlive `app`; its options have the
+// limits then, and after ReadTexts all else.
 void DeclareFlags(CLI::App& app, Arguments& arguments);
+
+// Errors: kInvalidArgument, with the flag.
+absl::Status ReadTexts(Arguments& arguments);
+
+// Flags whose value is optional, and stands behind "=".
+std::vector<std::string> FlagsWithEquals();
 
 }  // namespace amp
 

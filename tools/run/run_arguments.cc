@@ -9,7 +9,7 @@
 #include "tools/library/version.h"
 #include "tools/program/command_line.h"
 #include "tools/program/flag_values.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 #include "tools/program/session_flags.h"
 #include "tools/run/run_outputs.h"
 

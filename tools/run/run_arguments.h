@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
 #include "tools/data/data_column.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 
 namespace amp {
 

@@ -13,7 +13,7 @@
 #include "runtime/session.h"
 #include "tools/data/data_column.h"
 #include "tools/library/trainer.h"
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 #include "tools/train/new_model.h"
 
 namespace amp {

@@ -7,7 +7,7 @@
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tools/library/amp.h"
-#include "tools/library/option_names.h"
+#include "tools/library/rewrite_flags.h"
 
 namespace amp {
 namespace {

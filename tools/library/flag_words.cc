@@ -1,4 +1,4 @@
-#include "tools/program/flag_words.h"
+#include "tools/library/flag_words.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
