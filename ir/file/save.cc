@@ -15,6 +15,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "ir/base/atomic_file.h"
+#include "ir/base/content_hash.h"
 #include "ir/base/replace_files.h"
 #include "ir/base/status.h"
 #include "ir/file/data_files.h"
@@ -25,9 +26,6 @@
 #include "ir/file/save_payload.h"
 #include "ir/file/validate.h"
 #include "onnx/onnx_pb.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace amp {
 namespace {
@@ -44,16 +42,16 @@ std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
 // Appends to a file, and hashes what it appends.
 class HashedFile {
  public:
-  explicit HashedFile(AtomicFile& file) : file_(file) { XXH3_64bits_reset(&state_); }
+  explicit HashedFile(AtomicFile& file) : file_(file) {}
   absl::Status Append(absl::string_view bytes) {
-    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
+    hash_.Add(bytes);
     return file_.Append(bytes);
   }
-  std::string Hash() const { return absl::StrFormat("%016x", XXH3_64bits_digest(&state_)); }
+  std::string Hash() const { return hash_.Text(); }
 
  private:
   AtomicFile& file_;
-  XXH3_state_t state_;
+  ContentHash hash_;
 };
 
 class Saver : public PreparedSave {
@@ -79,10 +77,9 @@ class Saver : public PreparedSave {
     if (layout.data_bytes == 0) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(file.Reserve(layout.data_bytes));
-    XXH3_state_t hash;
-    XXH3_64bits_reset(&hash);
+    ContentHash hash;
     const auto append = [&](absl::string_view bytes) {
-      XXH3_64bits_update(&hash, bytes.data(), bytes.size());
+      hash.Add(bytes);
       AMP_RETURN_IF_ERROR(TellProgress(file.size(), layout.data_bytes));
       return file.Append(bytes);
     };
@@ -94,8 +91,8 @@ class Saver : public PreparedSave {
     if (file.size() != layout.data_bytes) return absl::InternalError("the data file has not the size that was planned");
     AMP_RETURN_IF_ERROR(file.Finish());
     result_.data_bytes = layout.data_bytes;
-    result_.data_file = absl::StrFormat("%s.%016x.data", parts_.name, XXH3_64bits_digest(&hash));
-    AMP_RETURN_IF_ERROR(CheckDataTarget(XXH3_64bits_digest(&hash)));
+    result_.data_file = absl::StrCat(parts_.name, ".", hash.Text(), ".data");
+    AMP_RETURN_IF_ERROR(CheckDataTarget(hash.Value()));
     data_.emplace(std::move(file));
     return absl::OkStatus();
   }
@@ -209,16 +206,15 @@ class Saver : public PreparedSave {
   absl::StatusOr<uint64_t> HashOf(const std::string& name, int64_t size) {
     const UniqueFile file(fs_, fs_.Open(dir_.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     if (!file.ok()) return InFile(path_, IoError("cannot open '", Escaped(name), "': ", ErrnoText(file.get())));
-    XXH3_state_t hash;
-    XXH3_64bits_reset(&hash);
+    ContentHash hash;
     std::vector<char> buffer(static_cast<size_t>(TensorView::kChunkBytes));
     for (int64_t at = 0; at < size;) {
       const auto count = static_cast<size_t>(std::min(size - at, TensorView::kChunkBytes));
       AMP_RETURN_IF_ERROR(InFile(path_, ReadFully(fs_, file.get(), at, absl::MakeSpan(buffer.data(), count))));
-      XXH3_64bits_update(&hash, buffer.data(), count);
+      hash.Add({buffer.data(), count});
       at += static_cast<int64_t>(count);
     }
-    return XXH3_64bits_digest(&hash);
+    return hash.Value();
   }
 
   // Reads the model that is to be replaced, and looks at its folder, only if it has changed since the last time.
@@ -364,13 +360,12 @@ absl::StatusOr<bool> WantsOtherPlaces(const LoadedFile& input, const SaveOptions
 }  // namespace
 
 absl::StatusOr<std::string> HashOriginal(const LoadedFile& input) {
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
+  ContentHash hash;
   AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) {
-    XXH3_64bits_update(&state, bytes.data(), bytes.size());
+    hash.Add(bytes);
     return absl::OkStatus();
   }));
-  return absl::StrFormat("%016x", XXH3_64bits_digest(&state));
+  return hash.Text();
 }
 
 absl::StatusOr<std::string> SerializeModel(const onnx::ModelProto& model) {

@@ -13,8 +13,14 @@ namespace {
 
 constexpr double kPercent = 100;
 
-double SavedShare(const SearchReport& report) {
-  return report.all_saved_bytes > 0 ? report.choice().saved_bytes / report.all_saved_bytes : 0;
+double SavedShare(const SearchReport& report, const VerifiedChoice& choice) {
+  return report.all_saved_bytes > 0 ? choice.saved_bytes / report.all_saved_bytes : 0;
+}
+
+// "error", "max-abs error", or "drop" of a number of the caller's.
+std::string ErrorWord(const SearchReport& report) {
+  if (report.metric == kOwnMetric) return "drop";
+  return report.metric == SearchReport().metric ? "error" : absl::StrCat(report.metric, " error");
 }
 
 // A name as a pattern of a list file: what cannot stand between quotes there is any character.
@@ -34,15 +40,16 @@ std::string Quoted(const std::string& name) {
 std::string SearchLine(const SearchReport& report) {
   if (report.choices.empty()) return "search: nothing was converted";
   const VerifiedChoice& taken = report.choice();
-  std::string line =
-      absl::StrFormat("search: %d of %d part%s stay float32: error %.3g of at most %.3g", report.kept.size(),
-                      report.num_parts, report.num_parts == 1 ? "" : "s", taken.error, report.max_error);
+  std::string line = absl::StrFormat("search: %d of %d part%s stay float32: %s %.3g of at most %.3g",
+                                     report.kept.size(), report.num_parts, report.num_parts == 1 ? "" : "s",
+                                     ErrorWord(report), taken.error, report.max_error);
+  if (report.baseline.has_value()) absl::StrAppendFormat(&line, " from %.6g", *report.baseline);
   if (taken.held_out.has_value()) {
     absl::StrAppendFormat(&line, ", %.3g on %d sample%s held out", *taken.held_out, report.held_out_samples,
                           report.held_out_samples == 1 ? "" : "s");
   }
   if (report.all_saved_bytes > 0) {
-    absl::StrAppendFormat(&line, "; %.0f %% of the bytes that all low saves", kPercent * SavedShare(report));
+    absl::StrAppendFormat(&line, "; %.0f %% of the bytes that all low saves", kPercent * SavedShare(report, taken));
   }
   absl::StrAppendFormat(&line, "; %d run%s", report.runs, report.runs == 1 ? "" : "s");
   if (report.not_run > 0) absl::StrAppendFormat(&line, "; no sample has run %d of them", report.not_run);
@@ -52,7 +59,8 @@ std::string SearchLine(const SearchReport& report) {
 std::string SearchList(const SearchReport& report) {
   std::string text = "# Operator list: nodes that stay float32, found by --search";
   if (report.choices.empty()) return absl::StrCat(text, "; nothing was converted\n");
-  absl::StrAppendFormat(&text, "; error %.3g of at most %.3g\n", report.choice().error, report.max_error);
+  absl::StrAppendFormat(&text, "; %s %.3g of at most %.3g\n", ErrorWord(report), report.choice().error,
+                        report.max_error);
   const auto add = [&](const std::string& heading, const std::vector<std::string>& nodes) {
     absl::StrAppend(&text, "# ", heading, "\n");
     for (const std::string& node : nodes) absl::StrAppend(&text, "node ", Quoted(node), " deny\n");
@@ -62,6 +70,26 @@ std::string SearchList(const SearchReport& report) {
         part.nodes);
   }
   if (!report.guarded.empty()) add("kept by guards, by ranges that the samples showed among them", report.guarded);
+  return text;
+}
+
+std::string SearchFront(const SearchReport& report) {
+  constexpr double kWidth = 40;
+  std::vector<const VerifiedChoice*> front;
+  for (const VerifiedChoice& choice : report.choices) {
+    if (choice.is_on_front) front.push_back(&choice);
+  }
+  if (front.size() < 2 || report.all_saved_bytes <= 0) return "";
+  std::stable_sort(front.begin(), front.end(),
+                   [](const VerifiedChoice* a, const VerifiedChoice* b) { return a->saved_bytes > b->saved_bytes; });
+  std::string text = absl::StrFormat("  saved  %8s  float32\n", report.metric == kOwnMetric ? "drop" : "error");
+  for (const VerifiedChoice* choice : front) {
+    const double share = std::clamp(SavedShare(report, *choice), 0.0, 1.0);
+    const std::string bar(static_cast<size_t>(share * kWidth), '#');
+    absl::StrAppendFormat(&text, "  %3.0f %%  %8.3g  %7d  %s%s\n", kPercent * share, choice->error,
+                          choice->float32.size(), bar,
+                          choice == &report.choice() ? std::string(bar.empty() ? 0 : 1, ' ') + "taken" : "");
+  }
   return text;
 }
 
@@ -79,6 +107,8 @@ std::string SearchCsv(const SearchReport& report) {
 void AddSearch(JsonText& json, const SearchReport& report) {
   json.Key("search");
   json.Open('{');
+  json.Value("metric", report.metric);
+  if (report.baseline.has_value()) json.Value("baseline", *report.baseline);
   json.Value("max_error", report.max_error);
   json.Value("samples", report.samples);
   json.Value("held_out_samples", report.held_out_samples);

@@ -134,6 +134,16 @@ typedef struct AmpDecision {
 /* `call` is called by amp_rewrite_file when all is decided and written under temporary names, in a dry run too. It
  * returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes. NULL: none. */
 AMP_API void amp_set_before_replacing(AmpContext* context, int (*call)(const AmpDecision* decision), void* user);
+/* A model that a search asks for the caller's own number of. */
+typedef struct AmpMetric {
+  void* user;
+  const char* model; /* the path of its file, which may be gone after the call */
+  double value;      /* to be set: the larger the better */
+} AmpMetric;
+/* `call` judges models for rewrites with "search", which keep its number within "max_drop" of the original's, in eight
+ * calls at most, on the caller's thread. It returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes.
+ * NULL: none. */
+AMP_API void amp_set_metric(AmpContext* context, int (*call)(AmpMetric* metric), void* user);
 /* For hosts that are about to end: calls in other threads end with AMP_CANCELLED, as do later ones, no callback is called
  * any more, and this waits for them, but not for ever. */
 AMP_API void amp_end(void);

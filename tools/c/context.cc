@@ -47,6 +47,13 @@ absl::Status AmpContext::MayReplace(const std::string& summary, std::unique_ptr<
   return absl::CancelledError("cancelled by the callback before_replacing");
 }
 
+absl::StatusOr<double> AmpContext::AskMetric(const std::string& model) {
+  if (are_over) return absl::CancelledError("the process ends");
+  AmpMetric metric = {metric_.user, model.c_str(), 0};
+  if (metric_.call(&metric) == 0) return metric.value;
+  return absl::CancelledError("cancelled by the metric callback");
+}
+
 // Asked before each node, so of the clock that costs least.
 int64_t AmpContext::NowMs() {
   constexpr int64_t kMsOfSecond = 1000, kNsOfMs = 1'000'000;
@@ -103,6 +110,9 @@ void amp_set_progress(AmpContext* context, int (*call)(const AmpProgress*), void
 }
 void amp_set_before_replacing(AmpContext* context, int (*call)(const AmpDecision*), void* user) {
   if (context != nullptr) context->set_before_replacing(call, user);
+}
+void amp_set_metric(AmpContext* context, int (*call)(AmpMetric*), void* user) {
+  if (context != nullptr) context->set_metric(call, user);
 }
 void amp_end(void) {
   constexpr int kMostTries = 500;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ir/base/fenced.h"
 #include "ir/base/status.h"
@@ -35,6 +36,8 @@ struct AmpContext {
   void set_progress(int (*call)(const AmpProgress*), void* user) { progress_ = {call, user}; }
   void set_cancel(int (*call)(void*), void* user) { cancel_ = {call, user}; }
   void set_before_replacing(int (*call)(const AmpDecision*), void* user) { before_replacing_ = {call, user}; }
+  void set_metric(int (*call)(AmpMetric*), void* user) { metric_ = {call, user}; }
+  bool HasMetric() const { return metric_.call != nullptr; }
   bool AsksBeforeReplacing() const { return before_replacing_.call != nullptr; }
   bool AsksWhetherToGoOn() const { return cancel_.call != nullptr; }
   bool TellsProgress() const { return progress_.call != nullptr; }
@@ -43,6 +46,8 @@ struct AmpContext {
   absl::Status MayGoOn();
   // Gives the callback the report.
   absl::Status MayReplace(const std::string& summary, std::unique_ptr<AmpReport> report);
+  // The callback's number of the model in that file.
+  absl::StatusOr<double> AskMetric(const std::string& model);
   // The callback is asked first a while after this.
   void BeginToAsk() {
     if (AsksWhetherToGoOn()) last_asked_ms_ = NowMs();
@@ -62,6 +67,7 @@ struct AmpContext {
   Callback<int (*)(const AmpProgress*)> progress_;
   Callback<int (*)(void*)> cancel_;
   Callback<int (*)(const AmpDecision*)> before_replacing_;
+  Callback<int (*)(AmpMetric*)> metric_;
   int64_t last_asked_ms_ = 0;
 };
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/plan/session_options.h"
-#include "tools/library/rewrite_options.h"
 #include "tools/library/flag_words.h"
+#include "tools/library/rewrite_options.h"
 
 namespace amp {
 

@@ -63,6 +63,9 @@ absl::StatusOr<RewriteOptions> Options(AmpContext& context, const char* json) {
       return context.TellProgress(progress.step, progress.done, progress.total);
     };
   }
+  if (context.HasMetric()) {
+    options.metric_function = [&context](const std::string& model) { return context.AskMetric(model); };
+  }
   if (context.AsksWhetherToGoOn()) {
     context.BeginToAsk();
     options.may_go_on = [&context] { return context.MayGoOn(); };

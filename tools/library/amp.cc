@@ -77,7 +77,10 @@ RewriteSummary Summarise(Rewritten& rewritten, const std::string& name, const Se
   if (options.report || is_json) summary.report = ReportJson(outcome.report);
   const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
   if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
-  if (outcome.report.search.has_value()) summary.search = SearchLine(*outcome.report.search);
+  if (outcome.report.search.has_value()) {
+    summary.search = SearchLine(*outcome.report.search);
+    summary.search_front = SearchFront(*outcome.report.search);
+  }
   if (outcome.report.sensitivity.has_value()) summary.sensitivity = SensitivityText(*outcome.report.sensitivity);
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);

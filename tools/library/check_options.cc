@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -13,6 +14,7 @@
 #include "tools/library/precision_policy.h"
 #include "tools/library/rewrite_flags.h"
 #include "tools/library/train_options.h"
+#include "tools/library/user_metric.h"
 #include "tools/report/html_report.h"
 
 namespace amp {
@@ -102,14 +104,45 @@ absl::Status CheckSensitivity(const RewriteOptions& options) {
   return excluded.empty() ? absl::OkStatus() : UsageError("--sensitivity and ", excluded, " exclude each other");
 }
 
+// How a search judges: by an error of outputs, or by a number of the caller's.
+absl::Status CheckMetric(const RewriteOptions& options) {
+  const RewriteOptions usual;
+  const bool has_command = !options.metric_command.empty(), has_function = options.metric_function != nullptr;
+  if (has_command && has_function) return UsageError("--metric-command and metric_function exclude each other");
+  if (!has_command && !has_function) {
+    if (options.max_drop.has_value()) return UsageError("--max-drop is about --metric-command, which is not asked for");
+    if (!options.max_error.has_value()) {
+      if (options.metric == usual.metric) return absl::OkStatus();
+      return UsageError("--metric ", NameOf(options.metric), ": expected --max-error too, found none");
+    }
+    if (*options.max_error > 0 && std::isfinite(*options.max_error)) return absl::OkStatus();
+    return UsageError("--max-error: expected a number above 0, found ", *options.max_error);
+  }
+  const std::string name = has_command ? "--metric-command" : "metric_function";
+  if (options.max_error.has_value() || options.metric != usual.metric) {
+    return UsageError(options.max_error.has_value() ? "--max-error" : "--metric", " and ", name,
+                      " exclude each other: a drop of its number is bounded by --max-drop");
+  }
+  if (!options.max_drop.has_value()) return UsageError(name, ": expected --max-drop too, found none");
+  if (!(*options.max_drop >= 0 && std::isfinite(*options.max_drop))) {
+    return UsageError("--max-drop: expected a number of at least 0, found ", *options.max_drop);
+  }
+  if (has_command && !absl::StrContains(options.metric_command, kModelInCommand)) {
+    return UsageError("--metric-command: expected ", kModelInCommand, " in it, for the path of a model, found '",
+                      Escaped(options.metric_command), "'");
+  }
+  if (options.metric_timeout < 1) {
+    return UsageError("--metric-timeout: expected at least 1, found ", options.metric_timeout);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSearch(const RewriteOptions& options) {
   if (!options.search) return absl::OkStatus();
   if (options.calibration.empty()) {
     return UsageError("--search: expected samples, --calibration FILE.npz; on made-up data it would mislead");
   }
-  if (options.max_error.has_value() && !(*options.max_error > 0 && std::isfinite(*options.max_error))) {
-    return UsageError("--max-error: expected a number above 0, found ", *options.max_error);
-  }
+  AMP_RETURN_IF_ERROR(CheckMetric(options));
   if (!(options.holdout >= 0 && options.holdout < 1)) {
     return UsageError("--holdout: expected a share from 0 to less than 1, found ", options.holdout);
   }

@@ -24,7 +24,8 @@ struct SharedFile {
 constexpr SharedFile kSharedFiles[] = {
     {"--resume", "--checkpoint"},  // a run goes on in the file that it came from
     {"--autotune", "--autotune"},  // read where it exists, then written with what is new
-    {"MODEL", "--in-place"},       // what that flag is for
+    {"--search-log", "--search-log"},
+    {"MODEL", "--in-place"},  // what that flag is for
 };
 
 bool MayShare(const FileRead& read, const FileWritten& written) {

@@ -4,7 +4,6 @@
 #ifndef AMP_TOOLS_LIBRARY_FLAG_TABLE_H_
 #define AMP_TOOLS_LIBRARY_FLAG_TABLE_H_
 
-#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstdint>
@@ -12,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -181,8 +179,7 @@ FlagAccess<Options> Choice(Member Options::*member) {
           },
           [member](const Options& options) -> std::vector<std::string> {
             if (options.*member == UsualOptions<Options>().*member) return {};
-            const auto& names = NamesOf(Enum());
-            return {std::ranges::find(names, options.*member, &std::pair<std::string, Enum>::second)->first};
+            return {NameOf(*std::optional<Enum>(options.*member))};
           }};
 }
 

@@ -77,6 +77,16 @@ const EnumNames<RewriteOptions::ExternalData>& NamesOf(RewriteOptions::ExternalD
   return names;
 }
 
+const EnumNames<RewriteOptions::Metric>& NamesOf(RewriteOptions::Metric) {
+  using Metric = RewriteOptions::Metric;
+  static const EnumNames<Metric> names = {{"rel-l2", Metric::kRelativeL2},
+                                          {"max-abs", Metric::kMaxAbs},
+                                          {"cosine", Metric::kCosine},
+                                          {"kl", Metric::kKl},
+                                          {"top1", Metric::kTop1}};
+  return names;
+}
+
 const EnumNames<Optimizer>& NamesOf(Optimizer) {
   static const EnumNames<Optimizer> names = {{"sgd", Optimizer::kSgd},
                                              {"momentum", Optimizer::kMomentum},

@@ -24,7 +24,17 @@ const EnumNames<RewriteOptions::Preserve>& NamesOf(RewriteOptions::Preserve);
 const EnumNames<RewriteOptions::Guards>& NamesOf(RewriteOptions::Guards);
 const EnumNames<RewriteOptions::Functions>& NamesOf(RewriteOptions::Functions);
 const EnumNames<RewriteOptions::ExternalData>& NamesOf(RewriteOptions::ExternalData);
+const EnumNames<RewriteOptions::Metric>& NamesOf(RewriteOptions::Metric);
 const EnumNames<Optimizer>& NamesOf(Optimizer);
+
+// The first name of a value.
+template <typename Enum>
+const std::string& NameOf(Enum value) {
+  for (const auto& [name, each] : NamesOf(value)) {
+    if (each == value) return name;
+  }
+  return NamesOf(value).front().first;
+}
 
 }  // namespace amp
 

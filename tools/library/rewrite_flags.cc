@@ -165,6 +165,12 @@ void AddRangesFile(const std::string& name, const O& options, FileUses& uses) {
   }
 }
 
+// Read where it exists, then written.
+void AddSearchLog(const std::string& name, const O& options, FileUses& uses) {
+  uses.reads.push_back({name, options.search_log});
+  uses.writes.push_back({name, options.search_log, FileKind::kJson});
+}
+
 void AddSensitivityFile(const std::string& name, const O& options, FileUses& uses) {
   uses.writes.push_back({name, options.sensitivity_file, FileKind::kCsv});
 }
@@ -344,8 +350,25 @@ FlagTable<O> SearchFlags() {
        "keep float32 what has to be, so that the outputs on the samples of --calibration are within\n"
        "--max-error, at the largest saving; exit 7 where nothing is. Two samples of eight are for a last run",
        Switch(&O::search)},
-      {"--max-error", "X", "with --search: relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]",
+      {"--metric", "rel-l2|max-abs|cosine|kl|top1",
+       "with --search: the error of an output. max-abs: the largest difference of an element; cosine: 1 - cosine;\n"
+       "kl, top1: of rows along the last dimension the divergence, as probabilities, and the share whose largest\n"
+       "element is another one [rel-l2]",
+       Choice(&O::metric), kOfSearch},
+      {"--max-error", "X",
+       "with --search: the largest error of an output [by rel-l2 0.02 for float16, 0.1 for bfloat16]",
        Number(&O::max_error, 1e30), kOfSearch},
+      {"--metric-command", "COMMAND",
+       "with --search: judge a model by what this prints last, a number, the larger the better: 'python eval.py\n"
+       "{model}'. Run by sh at most 8 times, first for MODEL",
+       Text(&O::metric_command), kOfSearch},
+      {"--max-drop", "X", "with --metric-command: how much smaller its number may be than that of MODEL",
+       Number(&O::max_drop, 1e30), kOfSearch},
+      {"--metric-timeout",
+       "N",
+       WithDefault("with --metric-command: seconds that it may take each time", O().metric_timeout),
+       Number(&O::metric_timeout, kMostParts),
+       {.needs = "--metric-command"}},
       {"--holdout", "X",
        WithDefault(
            "with --search: the share of the samples that are kept for the last run; of fewer than 4 samples none",
@@ -353,6 +376,11 @@ FlagTable<O> SearchFlags() {
        Number(&O::holdout, 1.0), kOfSearch},
       {"--budget-runs", "N", WithDefault("with --search: how many choices are run at most", O().budget_runs),
        Number(&O::budget_runs, kMostParts), kOfSearch},
+      {"--search-log",
+       "FILE.json",
+       "with --search: keep what was run; the same search goes on there after Ctrl-C, or with a larger --budget-runs",
+       Text(&O::search_log),
+       {.use = FlagUse::kPrints, .needs = "--search", .is_of_files = true, .files = AddSearchLog}},
       {"--search-list", "FILE.list",
        "with --search: a list file (--lists) of these nodes and of those that guards keep;\n"
        "rewrites with it need no samples, but around these nodes others may become low: verify the result",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "ir/base/choices.h"
 #include "ir/base/limits.h"
 #include "onnx/onnx_pb.h"
@@ -64,6 +65,10 @@ struct TrainOptions {
 struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
   enum class Verify { kAuto, kOff, kOn, kFix };
+  // The error of an output that a search bounds. kRelativeL2: the L2 norm of the difference by that of the output.
+  // kMaxAbs: the largest difference of an element. kCosine: 1 - the cosine between the two. kKl: the divergence of rows
+  // along the last dimension, as probabilities. kTop1: the share of rows whose largest element is another one.
+  enum class Metric { kRelativeL2, kMaxAbs, kCosine, kKl, kTop1 };
   enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
   using Level = amp::Level;
   using Placement = PlacementMode;
@@ -123,7 +128,18 @@ struct RewriteOptions {
   // `budget_runs` runs. Where nothing is within, nothing is written: kFailedPrecondition. Of four samples and more the
   // share `holdout` is kept for a last run. `search_list` gets a list file that names the nodes, `pareto` all choices.
   bool search = false;
-  std::optional<double> max_error;  // relative L2 error of an output; nothing: as tolerance
+  Metric metric = Metric::kRelativeL2;
+  std::optional<double> max_error;  // of the worst output, by `metric`; nothing: as tolerance, for relative L2 alone
+  // A number of the caller's own instead, the larger the better: printed by a command of a shell, in which {model} is
+  // the path of a model, or returned by a function. It may be `max_drop` smaller than the original model's. It is asked
+  // for eight times at most, the original among them; a command may take `metric_timeout` seconds each time. An error
+  // ends the rewrite with that error. Must not throw.
+  std::string metric_command;
+  std::function<absl::StatusOr<double>(const std::string& model)> metric_function;
+  std::optional<double> max_drop;
+  int64_t metric_timeout = 3600;
+  // Keeps the choices that were run, as JSON: a search that was ended goes on where it was.
+  std::string search_log;
   double holdout = 0.25;
   int64_t budget_runs = 20;
   std::string search_list, pareto;  // files only
@@ -173,6 +189,7 @@ struct RewriteSummary {
   std::string explanation;  // the same as text
   std::string diff;
   std::string search;             // "search: 3 of 26 parts stay float32: ..."; empty if none was asked for
+  std::string search_front;       // a line for each choice that no other one beats, as a plot in text
   std::string sensitivity;        // a table, the largest error first
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed

@@ -1,12 +1,13 @@
 #include "tools/library/sample_runs.h"
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
-#include "runtime/values/compare_values.h"
+#include "tools/library/option_names.h"
+#include "tools/library/output_error.h"
 #include "tools/library/sample_inputs.h"
 
 namespace amp {
@@ -33,31 +34,33 @@ absl::StatusOr<std::unique_ptr<Session>> SampleRuns::MakeSession(LoadedFile file
   return Session::Create(std::move(file), OneByOne(how));
 }
 
-absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session, size_t begin, size_t end) const {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session, size_t begin, size_t end,
+                                                         RewriteOptions::Metric metric) const {
   std::vector<double> errors;
-  int64_t compared = 0;
+  bool has_compared = begin == end;
   for (size_t i = begin; i < end; ++i) {
     AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(InputsFor(session, samples_[i]), HowToRun()));
     double worst = 0;
     for (size_t output = 0; output < outputs.size(); ++output) {
-      const ValueDifference difference = CompareValues(expected_[i][output], outputs[output]);
-      const bool is_of_use = difference.misfit.empty() && difference.new_non_finite == 0;
-      const double share_unequal =
-          difference.elements > 0 ? static_cast<double>(difference.unequal) / static_cast<double>(difference.elements)
-                                  : 0;
-      worst = std::max(worst, is_of_use ? std::max(difference.relative_error, share_unequal) : kInfinity);
-      compared += difference.misfit.empty() ? difference.compared + difference.new_non_finite : 1;
+      const std::optional<double> error = OutputError(metric, expected_[i][output], outputs[output]);
+      worst = std::max(worst, error.value_or(0));
+      has_compared = has_compared || error.has_value();
     }
     errors.push_back(worst);
   }
-  if (compared > 0 || begin == end) return errors;
+  if (has_compared) return errors;
+  using Metric = RewriteOptions::Metric;
+  if (metric == Metric::kKl || metric == Metric::kTop1) {
+    return UsageError("--metric ", NameOf(metric),
+                      ": expected an output with rows of two elements or more, found none");
+  }
   return UsageError("--calibration: expected samples on which an output has finite elements, found none");
 }
 
-absl::StatusOr<double> SampleRuns::ErrorOf(LoadedFile file, size_t begin, size_t end) const {
+absl::StatusOr<double> SampleRuns::ErrorOf(LoadedFile file, size_t begin, size_t end,
+                                           RewriteOptions::Metric metric) const {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(std::move(file)));
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> errors, ErrorsOf(*session, begin, end));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> errors, ErrorsOf(*session, begin, end, metric));
   return errors.empty() ? 0 : *std::max_element(errors.begin(), errors.end());
 }
 

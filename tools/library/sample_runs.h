@@ -29,12 +29,12 @@ class SampleRuns {
   // A session that rounds every value where it is produced.
   absl::StatusOr<std::unique_ptr<Session>> MakeSession(LoadedFile file) const;
 
-  // Returns for each sample from `begin` up to `end` the largest relative L2 error of an output; of whole numbers the
-  // share that differs; infinity where numbers are no longer finite, or an output has another shape. Errors: those of
-  // running it; kInvalidArgument, there is nothing to compare.
-  absl::StatusOr<std::vector<double>> ErrorsOf(const Session& session, size_t begin, size_t end) const;
+  // Returns for each sample from `begin` up to `end` the largest error of an output (tools/library/output_error.h).
+  // Errors: those of running it; kInvalidArgument, there is nothing to compare.
+  absl::StatusOr<std::vector<double>> ErrorsOf(const Session& session, size_t begin, size_t end,
+                                               RewriteOptions::Metric metric) const;
   // Returns the largest of them.
-  absl::StatusOr<double> ErrorOf(LoadedFile file, size_t begin, size_t end) const;
+  absl::StatusOr<double> ErrorOf(LoadedFile file, size_t begin, size_t end, RewriteOptions::Metric metric) const;
 
  private:
   explicit SampleRuns(const RewriteOptions& options) : options_(options) {}

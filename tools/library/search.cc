@@ -11,8 +11,11 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
+#include "tools/library/option_names.h"
 #include "tools/library/part_errors.h"
 #include "tools/library/sample_runs.h"
+#include "tools/library/search_log.h"
+#include "tools/library/user_metric.h"
 #include "tools/library/verify_rewrite.h"
 
 namespace amp {
@@ -21,6 +24,8 @@ namespace {
 // Choices fit the samples that they were searched on: this much of the error is left to others.
 constexpr double kMargin = 0.85;
 constexpr int kMostCuts = 7, kMostGivenBack = 10;
+// A number of the caller's own is costly: that of the original is among these.
+constexpr int64_t kMostEvaluations = 8;
 // A choice that is predicted to be this much beyond is not worth a run.
 constexpr double kHopeless = 1.5;
 constexpr double kLargeShare = 0.2, kLeastShare = 0.01;  // of the bytes that all low saves
@@ -33,15 +38,7 @@ class Searcher {
 
   absl::StatusOr<FoundChoice> Run() {
     AMP_ASSIGN_OR_RETURN(samples_, SampleRuns::Make(options_, task_.load));
-    const size_t held_out =
-        samples_->size() < kFewestToHoldOut
-            ? 0
-            : static_cast<size_t>(std::llround(options_.holdout * static_cast<double>(samples_->size())));
-    num_searched_ = samples_->size() - std::min(held_out, samples_->size() - 1);
-    report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
-    report_.samples = static_cast<int64_t>(num_searched_);
-    report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
-    target_ = kMargin * report_.max_error;
+    AMP_RETURN_IF_ERROR(Begin());
     AMP_RETURN_IF_ERROR(FindParts());
     AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(all_));
     report_.all_saved_bytes = report_.choices.front().saved_bytes;
@@ -54,13 +51,62 @@ class Searcher {
   }
 
  private:
+  bool HasOwnMetric() const { return !options_.metric_command.empty() || options_.metric_function != nullptr; }
+
+  absl::Status Begin() {
+    const bool needs_original = HasOwnMetric() || !options_.search_log.empty();
+    LoadedFile original;
+    if (needs_original) {
+      AMP_ASSIGN_OR_RETURN(original, task_.load());
+    }
+    AMP_ASSIGN_OR_RETURN(SearchLog log, SearchLog::Open(options_, original, *samples_));
+    log_.emplace(std::move(log));
+    num_searched_ = samples_->size();
+    most_runs_ = options_.budget_runs;
+    if (HasOwnMetric()) return JudgeOriginal(original);
+    using Metric = RewriteOptions::Metric;
+    const size_t held_out =
+        samples_->size() < kFewestToHoldOut
+            ? 0
+            : static_cast<size_t>(std::llround(options_.holdout * static_cast<double>(samples_->size())));
+    num_searched_ -= std::min(held_out, samples_->size() - 1);
+    is_quadratic_ = options_.metric == Metric::kCosine || options_.metric == Metric::kKl;
+    report_.metric = NameOf(options_.metric);
+    report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
+    report_.samples = static_cast<int64_t>(num_searched_);
+    report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
+    target_ = kMargin * report_.max_error;
+    return absl::OkStatus();
+  }
+
+  // Asks for the caller's number of the original, which is the first run.
+  absl::Status JudgeOriginal(const LoadedFile& original) {
+    own_metric_ = std::make_unique<UserMetric>(options_);
+    most_runs_ = std::min(most_runs_, kMostEvaluations);
+    report_.metric = kOwnMetric;
+    report_.max_error = target_ = *options_.max_drop;
+    report_.samples = static_cast<int64_t>(num_searched_);
+    report_.baseline = log_->baseline();
+    if (!report_.baseline.has_value()) {
+      AMP_RETURN_IF_ERROR(Report());
+      AMP_ASSIGN_OR_RETURN(report_.baseline, own_metric_->Of(original));
+      if (!std::isfinite(*report_.baseline)) {
+        return UsageError("--search: expected a finite number of the original model, found ", *report_.baseline);
+      }
+      AMP_RETURN_IF_ERROR(log_->KeepBaseline(*report_.baseline));
+    }
+    ++report_.runs;
+    return absl::OkStatus();
+  }
+
   // Runs the model with all parts low, to see on which samples it errs most, and predicts on these. Parts that no
   // sample has run stay float32: nobody could say what they do.
   absl::Status FindParts() {
     AMP_ASSIGN_OR_RETURN(LoadedFile copy,
                          CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples_->MakeSession(std::move(copy)));
-    AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors, samples_->ErrorsOf(*all_low, 0, num_searched_));
+    AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors,
+                         samples_->ErrorsOf(*all_low, 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
     AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
     AMP_ASSIGN_OR_RETURN(errors_,
                          PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors));
@@ -74,7 +120,7 @@ class Searcher {
 
   double Target() const { return target_; }
   // One run is left for the samples that are held out.
-  bool HasRuns() const { return report_.runs + (report_.held_out_samples > 0 ? 1 : 0) < options_.budget_runs; }
+  bool HasRuns() const { return report_.runs + (report_.held_out_samples > 0 ? 1 : 0) < most_runs_; }
 
   // ---- runs
   absl::StatusOr<SettledModel> Rewritten(const LowParts& low) const {
@@ -93,7 +139,7 @@ class Searcher {
     if (const std::optional<size_t> best = Best(report_.max_error)) {
       absl::StrAppendFormat(&step, " (best so far %.3g)", report_.choices[*best].error);
     }
-    return options_.on_progress({step, report_.runs, options_.budget_runs});
+    return options_.on_progress({step, report_.runs, most_runs_});
   }
 
   // Returns the error on the samples that are searched on. Every choice is run once.
@@ -101,12 +147,12 @@ class Searcher {
     const auto known = index_.find(low);
     if (known != index_.end()) return report_.choices[known->second].error;
     AMP_RETURN_IF_ERROR(Report());
-    AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
-    VerifiedChoice choice;
-    AMP_ASSIGN_OR_RETURN(choice.error, samples_->ErrorOf(std::move(settled.file), 0, num_searched_));
+    AMP_ASSIGN_OR_RETURN(const LoggedChoice run, RunOf(low));
     ++report_.runs;
-    choice.saved_bytes = settled.saved_bytes;
-    choice.is_converted = settled.is_converted;
+    VerifiedChoice choice;
+    choice.error = run.error;
+    choice.saved_bytes = run.saved_bytes;
+    choice.is_converted = run.is_converted;
     for (size_t i = 0; i < low.size(); ++i) {
       if (!low[i]) choice.float32.push_back(errors_->parts()[i].name);
     }
@@ -116,13 +162,41 @@ class Searcher {
     return report_.choices.back().error;
   }
 
+  // Runs a choice, or reads in the log what that gave.
+  absl::StatusOr<LoggedChoice> RunOf(const LowParts& low) {
+    if (const LoggedChoice* const known = log_->Find(low)) return *known;
+    AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
+    LoggedChoice run = {0, std::nullopt, settled.saved_bytes, settled.is_converted};
+    if (own_metric_ != nullptr) {
+      AMP_ASSIGN_OR_RETURN(const double number, own_metric_->Of(settled.file));
+      run.error = std::isnan(number) ? std::numeric_limits<double>::infinity() : *report_.baseline - number;
+    } else {
+      AMP_ASSIGN_OR_RETURN(run.error, samples_->ErrorOf(std::move(settled.file), 0, num_searched_, options_.metric));
+    }
+    AMP_RETURN_IF_ERROR(log_->Keep(low, run));
+    return run;
+  }
+
+  // Returns the error on the samples that were held out.
+  absl::StatusOr<double> HeldOutErrorOf(const LowParts& low) {
+    LoggedChoice run = *log_->Find(low);
+    if (run.held_out.has_value()) return *run.held_out;
+    AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
+    AMP_ASSIGN_OR_RETURN(run.held_out,
+                         samples_->ErrorOf(std::move(settled.file), num_searched_, samples_->size(), options_.metric));
+    AMP_RETURN_IF_ERROR(log_->Keep(low, run));
+    return *run.held_out;
+  }
+
   // ---- predictions
-  double Predicted(const LowParts& low) const { return scale_ * std::sqrt(errors_->SquaredError(low)); }
+  // Relative L2 errors are predicted; some metrics grow with their squares.
+  double Unscaled(double squared_error) const { return is_quadratic_ ? squared_error : std::sqrt(squared_error); }
+  double Predicted(const LowParts& low) const { return scale_ * Unscaled(errors_->SquaredError(low)); }
   // Scales predictions by the choice whose error came out nearest to the target.
   void Calibrate() {
     double nearest = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < report_.choices.size(); ++i) {
-      const double measured = report_.choices[i].error, predicted = std::sqrt(errors_->SquaredError(low_[i]));
+      const double measured = report_.choices[i].error, predicted = Unscaled(errors_->SquaredError(low_[i]));
       const double distance =
           std::abs(std::log(measured / Target()));  // infinite or NaN where there is nothing to scale by
       if (predicted == 0 || !(distance < nearest)) continue;
@@ -226,7 +300,7 @@ class Searcher {
       if (!all_[part] || from.low[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
       const PartErrors::Choice lowered = errors_->Changed(from, part);
       const double more_saved = lowered.saved - from.saved, squared = lowered.SquaredError();
-      if (more_saved <= 0 || scale_ * std::sqrt(squared) > most * Target()) continue;
+      if (more_saved <= 0 || scale_ * Unscaled(squared) > most * Target()) continue;
       const double more_error = std::max(squared - from.SquaredError(), std::numeric_limits<double>::min());
       const std::pair worth(more_saved > kLargeShare * report_.all_saved_bytes, more_saved / more_error);
       if (!best.has_value() || worth > best_worth) {
@@ -266,11 +340,9 @@ class Searcher {
       if (!best.has_value()) return Unreachable();
       report_.taken = *best;
       if (report_.held_out_samples == 0 || report_.choices[*best].held_out.has_value()) return absl::OkStatus();
-      if (report_.runs >= options_.budget_runs) return Unreachable();
+      if (report_.runs >= most_runs_) return Unreachable();
       AMP_RETURN_IF_ERROR(Report());
-      AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low_[*best]));
-      AMP_ASSIGN_OR_RETURN(const double held_out,
-                           samples_->ErrorOf(std::move(settled.file), num_searched_, samples_->size()));
+      AMP_ASSIGN_OR_RETURN(const double held_out, HeldOutErrorOf(low_[*best]));
       ++report_.runs;
       report_.choices[*best].held_out = held_out;
       if (held_out <= report_.max_error || !HasRuns()) continue;
@@ -312,16 +384,15 @@ class Searcher {
     }
     const double error = std::max(best->error, best->held_out.value_or(0));
     const bool lacks_runs = report_.held_out_samples > 0 && !best->held_out.has_value() &&
-                            best->error <= report_.max_error && report_.runs >= options_.budget_runs;
+                            best->error <= report_.max_error && report_.runs >= most_runs_;
     const std::string why = lacks_runs ? "the runs were used up before the samples that are held out: --budget-runs"
                             : error <= report_.max_error ? "what is within saves nothing: leave the model float32"
                                                          : absl::StrCat("of the squared error have ", parts);
     return absl::FailedPreconditionError(
-        absl::StrFormat("--search: no choice of parts is within %.3g and saves bytes, after %d run%s; the best one has "
-                        "%.3g with %d of %d "
-                        "parts float32; %s",
-                        report_.max_error, report_.runs, report_.runs == 1 ? "" : "s", error, best->float32.size(),
-                        report_.num_parts, why));
+        absl::StrFormat("--search: no choice of parts is within %s%.3g and saves bytes, after %d run%s; the best one "
+                        "has %.3g with %d of %d parts float32; %s",
+                        own_metric_ != nullptr ? "a drop of " : "", report_.max_error, report_.runs,
+                        report_.runs == 1 ? "" : "s", error, best->float32.size(), report_.num_parts, why));
   }
 
   FoundChoice Finish() {
@@ -350,6 +421,10 @@ class Searcher {
   const SensitivityTask& task_;
   const RewriteOptions& options_;
   std::unique_ptr<SampleRuns> samples_;
+  std::optional<SearchLog> log_;
+  std::unique_ptr<UserMetric> own_metric_;  // null where errors of outputs are bounded
+  bool is_quadratic_ = false;
+  int64_t most_runs_ = 0;
   size_t num_searched_ = 0;  // the first samples; the others are held out
   std::optional<PartErrors> errors_;
   LowParts all_;       // the parts that some sample has run

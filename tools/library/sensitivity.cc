@@ -14,6 +14,9 @@
 namespace amp {
 namespace {
 
+// The predictions are of this error.
+constexpr auto kMetric = RewriteOptions::Metric::kRelativeL2;
+
 UnitSensitivity SensitivityOf(const Part& part) {
   UnitSensitivity unit;
   unit.name = part.name;
@@ -59,7 +62,7 @@ absl::Status MeasureUnits(const SensitivityTask& task, const SampleRuns& samples
       if (other != i) settled.deny.insert(settled.deny.end(), nodes.begin(), nodes.end());
     }
     AMP_ASSIGN_OR_RETURN(SettledModel alone, task.rewrite(settled));
-    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone.file), 0, samples.size()));
+    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone.file), 0, samples.size(), kMetric));
   }
   return absl::OkStatus();
 }
@@ -72,7 +75,8 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   report.samples = static_cast<int64_t>(samples->size());
   AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples->MakeSession(std::move(copy)));
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors, samples->ErrorsOf(*all_low, 0, samples->size()));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors,
+                       samples->ErrorsOf(*all_low, 0, samples->size(), kMetric));
   report.measured = *std::max_element(sample_errors.begin(), sample_errors.end());
   AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
   AMP_ASSIGN_OR_RETURN(const PartErrors errors,

@@ -10,7 +10,7 @@ HEAD = '''"""The types of options, for type checkers. Made by make_option_types.
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Sequence, TypedDict, Union
+from typing import Any, Callable, Mapping, Sequence, TypedDict, Union
 
 Path = Union[str, "os.PathLike[str]"]
 Sample = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -19,6 +19,7 @@ Sample = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 TYPES = {
     "calibration": "Union[Sample, Sequence[Sample]]",
     "verify": "Union[bool, Sample]",
+    "metric": "Union[str, Callable[[str], float]]",
     "dim": "Mapping[str, Union[int, str]]",
     "keep_io": "Union[bool, str, Sequence[str]]",
     "dtype": "Any",

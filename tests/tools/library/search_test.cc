@@ -1,10 +1,14 @@
 // --search, through the tool: what stays float32 for the outputs to be within an error, and what is written.
 #include <filesystem>
+#include <fstream>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
+#include "passes/report/report.h"
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/runtime/loops/run_both.h"
@@ -16,11 +20,17 @@ namespace {
 
 using nlohmann::json;
 
+std::string ManyNumbers(int count) {
+  std::string numbers;
+  for (int i = 0; i < count; ++i) absl::StrAppend(&numbers, i == 0 ? "" : ", ", 0.01 * ((i * 7) % 23 - 11));
+  return numbers;
+}
+
 // Five products side by side. The third gives numbers a hundred times those of the others, so that the sum has most of
 // its error; two samples of eight are held out.
 std::string FiveProducts() {
-  std::string weight, weights, body;
-  for (int i = 0; i < 32 * 32; ++i) absl::StrAppend(&weight, i == 0 ? "" : ", ", 0.01 * ((i * 7) % 23 - 11));
+  std::string weights, body;
+  const std::string weight = ManyNumbers(32 * 32);
   std::string sum = "p0";
   for (int i = 0; i < 5; ++i) {
     absl::StrAppend(&weights, "float[32,32] w", i, " = {", weight, "}, ");
@@ -241,6 +251,206 @@ TEST_CASE("whole numbers that differ are an error, by their share") {
 
 TEST_CASE("an output of another shape is an error without end") {
   CHECK(ErrorOf("int64[2,n] y", "is = Greater (m, more) y = NonZero (is)") == "inf");
+}
+
+// The number of a caller who minds one product alone: smaller where it is low.
+double NumberOf(const std::string& path, const std::string& product) {
+  onnx::ModelProto model;
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE(model.ParseFromIstream(&file));
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    if (node.name() != product) continue;
+    for (const onnx::TensorProto& weight : model.graph().initializer()) {
+      const bool is_read = weight.name() == node.input(1);
+      if (is_read) return weight.data_type() == onnx::TensorProto::FLOAT ? 0.98 : 0.90;
+    }
+  }
+  FAIL("no weight of " << product);
+  return 0;
+}
+
+RewriteOptions SearchOf(const SearchFolder& run) {
+  RewriteOptions options;
+  options.search = true;
+  for (size_t i = 1; i < run.samples.size(); i += 2) options.calibration.push_back(run.samples[i]);
+  return options;
+}
+
+TEST_CASE("a number of the caller's own is kept, in eight questions at most") {
+  const SearchFolder run;
+  for (const std::string product : {"product0", "product2", "product4"}) {
+    INFO(product);
+    int asked = 0;
+    RewriteOptions options = SearchOf(run);
+    options.max_drop = 0.01;
+    options.metric_function = [&](const std::string& path) -> absl::StatusOr<double> {
+      CHECK((path == run.in) == (asked == 0));
+      ++asked;
+      return NumberOf(path, product);
+    };
+    const absl::StatusOr<RewriteSummary> summary = RewriteFile(run.in, run.out, options);
+    INFO(summary.status());
+    REQUIRE(summary.ok());
+    CHECK(asked <= 8);
+    CHECK(NumberOf(run.out, product) == 0.98);
+    CHECK(absl::StrContains(summary->search, "drop 0 of at most 0.01 from 0.98"));
+    const json found = json::parse(summary->details != nullptr ? ReportJson(*summary->details) : "")["search"];
+    CHECK(found["metric"] == "own");
+    CHECK(found["baseline"] == 0.98);
+    CHECK(found["runs"] == asked);
+    CHECK(found["held_out_samples"] == 0);
+  }
+}
+
+TEST_CASE("a number that gets better in 16 bits, and one that is none, are what they are") {
+  const SearchFolder run;
+  RewriteOptions options = SearchOf(run);
+  options.max_drop = 0;
+  options.metric_function = [&](const std::string& path) -> absl::StatusOr<double> { return path == run.in ? 1 : 2; };
+  const absl::StatusOr<RewriteSummary> better = RewriteFile(run.in, run.out, options);
+  REQUIRE(better.ok());
+  CHECK(absl::StrContains(better->search, "search: 0 of 5 parts stay float32: drop -1 of at most 0 from 1"));
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  options.metric_function = [&](const std::string& path) -> absl::StatusOr<double> {
+    return path == run.in ? 1 : none;
+  };
+  CHECK(absl::IsFailedPrecondition(RewriteFile(run.in, run.out, options).status()));
+  options.metric_function = [&](const std::string&) -> absl::StatusOr<double> { return none; };
+  const absl::Status of_original = RewriteFile(run.in, run.out, options).status();
+  CHECK(
+      absl::StrContains(of_original.message(), "--search: expected a finite number of the original model, found nan"));
+  options.metric_function = [&](const std::string&) -> absl::StatusOr<double> { return absl::AbortedError("mine"); };
+  CHECK(RewriteFile(run.in, run.out, options).status() == absl::AbortedError(run.in + ": mine"));
+}
+
+TEST_CASE("a command of a shell judges models, and its mistakes are a line each") {
+  const SearchFolder run;
+  const auto judge = [&](const std::string& command, std::vector<std::string> more = {"--max-drop", "0.001"}) {
+    more.insert(more.end(), {"--metric-command", command});
+    return run.Search(more);
+  };
+  const std::string calls = run.folder.File("calls");
+  const ToolOutput output = judge(absl::StrCat("echo {model} >> ", calls, "; echo 'accuracy: 0.98'"));
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "search: 0 of 5 parts stay float32: drop 0 of at most 0.001 from 0.98"));
+  const std::vector<std::string> models = absl::StrSplit(run.folder.Read("calls"), '\n', absl::SkipEmpty());
+  REQUIRE(models.size() == 2);
+  CHECK(models[0] == run.in);
+  CHECK_FALSE(std::filesystem::exists(std::filesystem::path(models[1]).parent_path()));
+  std::filesystem::remove(run.out);
+  const auto error_of = [&](const std::string& command, std::vector<std::string> more = {"--max-drop", "0.001"}) {
+    return ErrorLine(judge(command, std::move(more)), 2);
+  };
+  CHECK(absl::EndsWith(error_of("echo oh no >&2; exit 3 # {model}"),
+                       ": --metric-command: expected exit code 0, found 3: oh no"));
+  CHECK(
+      absl::StrContains(error_of("echo none {model}"), "expected a number at the end of the last line that it prints"));
+  CHECK(absl::StrContains(error_of("python eval.py"), "expected {model} in it"));
+  CHECK(absl::StrContains(error_of("eval {model}", {}), "--metric-command: expected --max-drop too, found none"));
+  CHECK(absl::StrContains(error_of("eval {model}", {"--max-drop", "1", "--max-error", "1"}), "exclude each other"));
+  const ToolOutput slow = judge("sleep 60 & sleep 60; echo {model}", {"--max-drop", "0.001", "--metric-timeout", "1"});
+  CHECK(absl::StrContains(ErrorLine(slow, 5), "--metric-command: it took longer than 1 s, and was ended"));
+  CHECK_FALSE(std::filesystem::exists(run.out));
+}
+
+TEST_CASE("a search that is ended goes on with its log, and asks nothing twice") {
+  const SearchFolder run;
+  RewriteOptions options = SearchOf(run);
+  options.max_drop = 0.01;
+  int asked = 0, left = 1000;
+  options.metric_function = [&](const std::string& path) -> absl::StatusOr<double> {
+    ++asked;
+    if (--left < 0) return absl::AbortedError("enough");
+    return NumberOf(path, "product2");
+  };
+  const absl::StatusOr<RewriteSummary> whole = RewriteFile(run.in, run.folder.File("whole.onnx"), options);
+  REQUIRE(whole.ok());
+  const int all = asked;
+  REQUIRE(all > 3);
+  options.search_log = run.folder.File("log.json");
+  asked = 0;
+  left = 3;
+  CHECK(RewriteFile(run.in, run.out, options).status() == absl::AbortedError(run.in + ": enough"));
+  left = 1000;
+  const absl::StatusOr<RewriteSummary> rest = RewriteFile(run.in, run.out, options);
+  INFO(rest.status());
+  REQUIRE(rest.ok());
+  CHECK(asked == all + 1);  // the one that was refused
+  CHECK(rest->search == whole->search);
+  CHECK(run.folder.Read("out.onnx") == run.folder.Read("whole.onnx"));
+  // Once more, nothing is asked for.
+  asked = 0;
+  REQUIRE(RewriteFile(run.in, run.out, options).ok());
+  CHECK(asked == 0);
+}
+
+TEST_CASE("a log is of one search, and no other file is taken for one") {
+  const SearchFolder run;
+  const std::string log = run.folder.File("log.json");
+  const std::vector<std::string> flags = {"--max-error", "0.0001", "--search-log", log};
+  const ToolOutput first = run.Search(flags);
+  REQUIRE(first.exit_code == 0);
+  const std::string text = run.folder.Read("log.json");
+  // Another bound, a larger budget and other places are of the same search.
+  CHECK(run.Search({"--max-error", "0.0002", "--budget-runs", "25", "--search-log", log}).exit_code == 0);
+  const auto error_of = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--search-log", log});
+    return ErrorLine(run.Search(more), 2);
+  };
+  const std::string other = "it is of another search: the model, the samples, the metric or other flags were not these";
+  CHECK(absl::StrContains(error_of({"--max-error", "0.0001", "--dtype", "bfloat16"}), other));
+  CHECK(absl::StrContains(error_of({"--max-error", "0.0001", "--metric", "max-abs"}), other));
+  CHECK(absl::StrContains(error_of({"--max-error", "0.0001", "--holdout", "0.5"}), other));
+  CHECK(absl::StrContains(error_of({"--max-error", "0.0001", "--deny-node", "product1"}), other));
+  for (const std::string wrong : {"{}", "[1", R"({"schema": 1, "search": "x", "choices": 3})"}) {
+    run.folder.Write("log.json", wrong);
+    INFO(wrong);
+    CHECK(
+        absl::StrContains(error_of({"--max-error", "0.0001"}), "expected a file that --search-log wrote, of schema 1"));
+    CHECK(run.folder.Read("log.json") == wrong);
+  }
+  json broken = json::parse(text);
+  broken["choices"][0]["error"] = "much";
+  run.folder.Write("log.json", broken.dump());
+  CHECK(absl::StrContains(error_of({"--max-error", "0.0001"}), "expected a file that --search-log wrote"));
+}
+
+TEST_CASE("a search bounds the error that is asked for") {
+  const SearchFolder run;
+  for (const auto& [metric, limit] : std::vector<std::pair<std::string, std::string>>{
+           {"max-abs", "0.01"}, {"cosine", "1e-9"}, {"kl", "1e-6"}, {"top1", "0.01"}}) {
+    const ToolOutput output = run.Search({"--metric", metric, "--max-error", limit});
+    INFO(metric << " " << output.err);
+    REQUIRE(output.exit_code == 0);
+    CHECK(absl::StrContains(output.out, absl::StrCat("parts stay float32: ", metric, " error ")));
+    const json found = run.Report()["search"];
+    CHECK(found["metric"] == metric);
+    CHECK(found["choices"][found["taken"].get<size_t>()]["error"] <= std::stod(limit));
+  }
+  const std::string without = ErrorLine(run.Search({"--metric", "kl"}), 2);
+  CHECK(absl::StrContains(without, "--metric kl: expected --max-error too, found none"));
+}
+
+TEST_CASE("rows are needed where a metric is about rows") {
+  const SearchFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,1] y) <float[32,1] w = {)" +
+                         ManyNumbers(32) + R"(}> { y = MatMul (x, w) })");
+  const std::string line = ErrorLine(run.Search({"--metric", "top1", "--max-error", "0.1"}), 2);
+  CHECK(absl::StrContains(line, "--metric top1: expected an output with rows of two elements or more, found none"));
+}
+
+TEST_CASE("a plot of the front is for who watches a terminal") {
+  const SearchFolder run;
+  std::vector<std::string> flags = {run.in, "-o", run.out, "--search", "--max-error", "0.0001"};
+  flags.insert(flags.end(), run.samples.begin(), run.samples.end());
+  CHECK_FALSE(absl::StrContains(RunAmpRewrite(flags).err, "#"));
+  ToolStreams streams;
+  streams.show_progress = [](const std::string&) {};
+  const std::string plot = RunAmpRewrite(flags, streams).err;
+  INFO(plot);
+  CHECK(absl::StrContains(plot, "  saved     error  float32\n  100 %  "));
+  CHECK(absl::StrContains(plot, " taken\n"));
 }
 
 TEST_CASE("what does not go with a search is said") {

@@ -59,10 +59,11 @@ Program Rewrite() {
                  {"--node-data", {"--node-data", "%"}, FileKind::kJson},
                  {"--ranges", {"--calibration", "@sample.npz", "--ranges", "%"}, FileKind::kJson},
                  {"--sensitivity", {"--calibration", "@sample.npz", "--sensitivity=%"}, FileKind::kCsv},
+                 {"--search-log", {"--calibration", "@sample.npz", "--search", "--search-log", "%"}, FileKind::kJson},
                  {"--search-list", {"--calibration", "@sample.npz", "--search", "--search-list", "%"}, FileKind::kList},
                  {"--pareto", {"--calibration", "@sample.npz", "--search", "--pareto", "%"}, FileKind::kCsv}},
-      .other_values = {"GLOB", "SIGNATURE", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N", "OP[,OP...]",
-                       "bash"},
+      .other_values = {"GLOB", "SIGNATURE", "COMMAND", "NAME", "NAME=N", "N", "X", "WEIGHT=GRAD", "TENSOR:dense=N",
+                       "OP[,OP...]", "bash"},
       .positionals = {"MODEL"}};
 }
 

@@ -131,6 +131,39 @@ class Rewrite(unittest.TestCase):
         with self.assertRaises(amp.OptionError):
             amp.sensitivity(model, [])
 
+    def test_a_search_asks_for_a_number_of_the_callers_own(self):
+        random = np.random.default_rng(0)
+        samples = [{"x": random.normal(size=(2, 64)).astype("float32")} for _ in range(2)]
+        model = mlp((64, 256, 256, 4))
+        asked = []
+
+        def accuracy(path):
+            import onnx
+
+            asked.append(path)
+            weights = onnx.load(path).graph.initializer
+            return 0.9 if weights[0].data_type == onnx.TensorProto.FLOAT else 0.5
+
+        found = amp.search(model, samples, metric=accuracy, max_drop=0.01)
+        searched = found.report["search"]
+        self.assertLessEqual(len(asked), 8)
+        self.assertEqual((searched["metric"], searched["baseline"], searched["runs"]), ("own", 0.9, len(asked)))
+        self.assertEqual(searched["choices"][searched["taken"]]["error"], 0)
+        self.assertTrue(found.changed)
+        self.assertFalse(any(os.path.exists(path) for path in asked))
+        # An exception of the function arrives, and later rewrites do not ask it.
+        with self.assertRaises(ZeroDivisionError):
+            amp.search(model, samples, metric=lambda path: 1 // 0, max_drop=0.01)
+        with self.assertRaises(TypeError):
+            amp.search(model, samples, metric=lambda path: None, max_drop=0.01)
+        with self.assertRaisesRegex(amp.OptionError, "expected --max-drop too"):
+            amp.search(model, samples, metric=accuracy)
+        self.assertEqual(
+            amp.search(model, samples, metric="cosine", max_error=0.1).report["search"]["metric"], "cosine"
+        )
+        with self.assertRaises(amp.VerificationError):
+            amp.search(model, samples, metric=lambda path: -len(asked.append(path) or asked), max_drop=0)
+
     def test_samples_go_by_the_callers_names(self):
         wrong = {"x": np.zeros((1, 9), "float32")}
         with self.assertRaises(amp.OptionError) as raised:

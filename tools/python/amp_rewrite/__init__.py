@@ -46,6 +46,7 @@ from ._rewrite import (
     print_lists,
     rewrite,
     rewrite_file,
+    search,
     sensitivity,
     training_step,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "print_lists",
     "rewrite",
     "rewrite_file",
+    "search",
     "sensitivity",
     "training_step",
     "verify",

@@ -7,7 +7,7 @@ import ctypes
 import os
 import pathlib
 import threading
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
 from typing import Any, Callable, Generator, Optional, Union
 
 from . import _errors
@@ -39,6 +39,15 @@ class Decision(ctypes.Structure):
 
 
 DecisionCall = ctypes.CFUNCTYPE(c_int, POINTER(Decision))
+
+
+class Metric(ctypes.Structure):
+    """AmpMetric."""
+
+    _fields_ = [("user", c_void_p), ("model", c_char_p), ("value", c_double)]
+
+
+MetricCall = ctypes.CFUNCTYPE(c_int, POINTER(Metric))
 
 
 class Tensor(ctypes.Structure):
@@ -121,6 +130,7 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
     "amp_set_progress": (None, [c_void_p, ProgressCall, c_void_p]),
     "amp_set_cancel": (None, [c_void_p, CancelCall, c_void_p]),
     "amp_set_before_replacing": (None, [c_void_p, DecisionCall, c_void_p]),
+    "amp_set_metric": (None, [c_void_p, MetricCall, c_void_p]),
     "amp_value_kind": (c_int, [c_void_p]),
     "amp_value_size": (c_size_t, [c_void_p]),
     "amp_value_free": (None, [c_void_p]),
@@ -298,6 +308,20 @@ class Context:
         """`call(summary, report)`, of a text and an AmpReport, which returns False to cancel; None for none."""
         ask = None if call is None else lambda at: call(at.summary, at.report)
         self._set_callback("amp_set_before_replacing", DecisionCall, ask)
+
+    def set_metric(self, call: Optional[Callable[[str], Any]]) -> None:
+        """`call(path)`, which returns a number for a model, the larger the better; None for none."""
+
+        if call is None:
+            self._set_callback("amp_set_metric", MetricCall, None)
+            return
+        ask = call
+
+        def judge(at: Any) -> bool:
+            at.value = float(ask(os.fsdecode(at.model)))
+            return True
+
+        self._set_callback("amp_set_metric", MetricCall, judge)
 
     def _set_callback(self, setter: str, kind: Any, call: Optional[Callable[[Any], Any]]) -> None:
         if call is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, Sequence, TypedDict, Union
+from typing import Any, Callable, Mapping, Sequence, TypedDict, Union
 
 Path = Union[str, "os.PathLike[str]"]
 Sample = Union[str, "os.PathLike[str]", Mapping[str, Any]]
@@ -68,6 +68,7 @@ class RewriteOptions(TypedDict, total=False):
     loss_scale_max: float
     loss_scale_min: float
     max_call_depth: int
+    max_drop: float
     max_elements: int
     max_error: float
     max_functions: int
@@ -82,6 +83,9 @@ class RewriteOptions(TypedDict, total=False):
     max_rank: int
     max_weight_error: float
     measure: int
+    metric: Union[str, Callable[[str], float]]
+    metric_command: str
+    metric_timeout: int
     momentum: float
     nesterov: bool
     no_finite_check: bool
@@ -102,6 +106,7 @@ class RewriteOptions(TypedDict, total=False):
     scale_weights: Union[bool, str]
     search: bool
     search_list: Path
+    search_log: Path
     seed: int
     sensitivity: Union[bool, str]
     stop_after: str

@@ -21,6 +21,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 # Characters of a page that a notebook is to keep.
 _LARGEST_IN_NOTEBOOK = 2_000_000
 Progress = Union[bool, Callable[[str, int, int], Any], None]
+Metric = Callable[[str], float]
 
 
 class _Outcome:
@@ -210,6 +211,11 @@ def _files_of(options: dict[str, Any], files: _samples.SampleFiles) -> dict[str,
     return options
 
 
+def _take_metric(options: dict[str, Any]) -> Optional[Metric]:
+    """Takes a metric that is a function out of the options; one that is a name stays."""
+    return options.pop("metric") if callable(options.get("metric")) else None
+
+
 def _warn(summary: RewriteSummary, stacklevel: int) -> None:
     for warning in summary.warnings:
         warnings.warn(warning, _errors.AmpWarning, stacklevel=stacklevel)
@@ -228,6 +234,7 @@ def _run(
     samples: _samples.SampleFiles,
     call: Callable[[_library.Context, Any, Any], None],
     before_replacing: Optional[Callable[[RewriteSummary], Any]] = None,
+    metric: Optional[Metric] = None,
 ) -> _Outcome:
     """Calls a function that gives a summary and a report."""
     context = _library.context()
@@ -236,11 +243,13 @@ def _run(
     try:
         context.set_progress(tell)
         context.set_before_replacing(ask)
+        context.set_metric(metric)
         call(context, ctypes.byref(summary), ctypes.byref(report))
         return _Outcome(summary.value or b"{}", report.value, samples)
     finally:
         context.set_progress(None)
         context.set_before_replacing(None)
+        context.set_metric(None)
         context.library.amp_context_clear(context.pointer)
 
 
@@ -280,11 +289,12 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
     for name in ("in_place", "external_data", "dry_run", "force"):
         if options.get(name):
             raise _errors.OptionError(f"{name} is about files: use rewrite_file")
+    metric = _take_metric(options)
     given = _models.Given(getattr(model, "model", model) if isinstance(model, RewriteResult) else model)
     with _samples.SampleFiles() as files:
         words = _options.to_json("rewrite", _files_of(options, files), function)
         if given.path is not None:
-            return _rewrite_path(given, words, progress, files)
+            return _rewrite_path(given, words, progress, files, metric)
         rewritten = _library.Bytes()
         data = given.data or b""
         copied = b""
@@ -294,12 +304,16 @@ def _rewrite(model: Any, progress: Progress, options: dict[str, Any], function: 
             context.call("amp_rewrite", _library.as_bytes(data), words, ctypes.byref(rewritten), *places)
             copied = ctypes.string_at(rewritten.data, rewritten.size) if rewritten.size else b""
 
-        outcome = _run(progress, files, call)
+        outcome = _run(progress, files, call, metric=metric)
         return RewriteResult(copied, given, outcome)
 
 
 def _rewrite_path(
-    given: _models.Given, words: bytes, progress: Progress, samples: _samples.SampleFiles
+    given: _models.Given,
+    words: bytes,
+    progress: Progress,
+    samples: _samples.SampleFiles,
+    metric: Optional[Metric],
 ) -> RewriteResult:
     """By way of a temporary file, so that weights in external data are found."""
     held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
@@ -313,7 +327,7 @@ def _rewrite_path(
                 "amp_rewrite_file", _library.path_bytes(given.path), _library.path_bytes(target), held, *places
             )
 
-        outcome = _run(progress, samples, call)
+        outcome = _run(progress, samples, call, metric=metric)
         data = target.read_bytes() if target.exists() else b""
     return RewriteResult(data, given, outcome)
 
@@ -342,13 +356,14 @@ def rewrite_file(
     _options.check_names("rewrite", words, "rewrite_file")
     source_bytes = _library.path_bytes(source, "source")
     target = None if destination is None else _library.path_bytes(destination, "destination")
+    metric = _take_metric(words)
     with _samples.SampleFiles() as files:
         text = _options.to_json("rewrite", _files_of(words, files), "rewrite_file")
 
         def call(context: _library.Context, *places: Any) -> None:
             context.call("amp_rewrite_file", source_bytes, target, text, *places)
 
-        summary = RewriteSummary(_run(progress, files, call, before_replacing))
+        summary = RewriteSummary(_run(progress, files, call, before_replacing, metric))
     _warn(summary, 3)
     return summary
 
@@ -423,6 +438,45 @@ def sensitivity(
     """
     words: Any = {"verify": "off", **options, "calibration": samples, "sensitivity": True}
     return dict(_rewrite(model, progress, words, "sensitivity").report["sensitivity"])
+
+
+def search(
+    model: Any,
+    samples: Any,
+    *,
+    progress: Progress = None,
+    **options: Unpack[RewriteOptions],
+) -> RewriteResult:
+    """Keeps float32 what has to be for a model to stay accurate, at the largest saving: `amp-rewrite --search`.
+
+    Args:
+        model: As for rewrite.
+        samples: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
+        progress, **options: As for rewrite; of searches:
+            metric: "rel-l2" (the default), "max-abs", "cosine", "kl" or "top1", an error of the outputs that stays
+                within max_error=. Or a function of the path of a model, which returns a number, the larger the better:
+                it is asked 8 times at most, first of the model itself.
+            max_drop: With a function: how much smaller its number may be than that of the model itself.
+            budget_runs=20, holdout=0.25, search_log="log.json", search_list="keep.list", ...
+
+    Returns:
+        The model, and a report whose "search" has every choice that was run.
+
+    Raises:
+        VerificationError: No choice is within; the message has the best one, and the parts that harm most.
+        As rewrite; what `metric` raises.
+
+    Example:
+        >>> import amp_rewrite as amp, numpy as np
+        >>> model = amp.new_model("mlp", [8, 16, 4])
+        >>> found = amp.search(model, {"x": np.ones((2, 8), "float32")}, metric=lambda path: 0.98, max_drop=0.001)
+        >>> found.report["search"]["runs"]
+        2
+    """
+    words: Any = {**options, "calibration": samples, "search": True}
+    result = _rewrite(model, progress, words, "search")
+    _warn(result, 3)
+    return result
 
 
 def print_lists(**options: Unpack[RewriteOptions]) -> str:
