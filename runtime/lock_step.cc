@@ -11,6 +11,7 @@
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
+#include "runtime/loops/best_loops.h"
 #include "runtime/plan/program.h"
 #include "runtime/run/node_witness.h"
 
@@ -26,12 +27,40 @@ const Tensor* Float32Of(const Datum* datum) {
   return is_float32 ? tensor : nullptr;
 }
 
+// Whether all are, by the loops for the processor at hand.
+bool IsFinite(absl::Span<const float> elements) {
+  constexpr uint32_t kInfinity = 0x7f800000;
+  return BestLoops().rows.largest_magnitude(elements.data(), elements.size()) < kInfinity;
+}
+bool IsFinite(const Tensor& tensor) { return IsFinite(tensor.elements<float>()); }
+
+// The sum of the squares of those that are finite. Loops add up in float32: blocks whose sum is too small or too large
+// for that are added up here.
+double SumOfSquares(absl::Span<const float> elements) {
+  constexpr size_t kBlock = 4096;
+  constexpr double kLeast = 1e-20, kMost = 1e30;
+  double sum = 0;
+  for (size_t begin = 0; begin < elements.size(); begin += kBlock) {
+    const absl::Span<const float> block = elements.subspan(begin, kBlock);
+    const double fast = BestLoops().rows.sum_of_squares(block.data(), block.size());
+    if (fast > kLeast && fast < kMost) {
+      sum += fast;
+      continue;
+    }
+    for (const float element : block) sum += std::isfinite(element) ? static_cast<double>(element) * element : 0;
+  }
+  return sum;
+}
+
 // Over the elements that are finite in both.
 double SquaredChange(absl::Span<const float> from, absl::Span<const float> to) {
+  constexpr size_t kBlock = 4096;
+  float changes[kBlock];
   double sum = 0;
-  for (size_t i = 0; i < from.size(); ++i) {
-    const double change = static_cast<double>(to[i]) - from[i];
-    if (std::isfinite(change)) sum += change * change;
+  for (size_t begin = 0; begin < from.size(); begin += kBlock) {
+    const size_t count = std::min(kBlock, from.size() - begin);
+    BestLoops().binary.subtract.of_both(to.data() + begin, from.data() + begin, changes, count);
+    sum += SumOfSquares(absl::MakeConstSpan(changes, count));
   }
   return sum;
 }
@@ -41,14 +70,6 @@ double SquaredChange(const Datum* from, const Datum* to) {
   const Tensor *const a = Float32Of(from), *const b = Float32Of(to);
   if (a == nullptr || b == nullptr || a->dims() != b->dims()) return 0;
   return SquaredChange(a->elements<float>(), b->elements<float>());
-}
-
-double SquaredNorm(absl::Span<const float> elements) {
-  double sum = 0;
-  for (const float element : elements) {
-    if (std::isfinite(element)) sum += static_cast<double>(element) * element;
-  }
-  return sum;
 }
 
 absl::StatusOr<Tensor> Rounded(const Tensor& tensor, DType low) {
@@ -67,6 +88,7 @@ absl::StatusOr<Tensor> Rounded(const Tensor& tensor, DType low) {
 
 // Puts the elements of `high` where `low` is not finite and `high` is. Returns whether there were any.
 bool MendNotFinite(const Tensor& high, Tensor& low) {
+  if (IsFinite(low)) return false;
   bool has_mended = false;
   const auto right = high.elements<float>();
   const auto elements = low.mutable_elements<float>();
@@ -98,11 +120,6 @@ absl::StatusOr<Tensor> Copied(const Tensor& tensor) {
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims()));
   std::copy(tensor.bytes().begin(), tensor.bytes().end(), copy.mutable_bytes().begin());
   return copy;
-}
-
-bool IsFinite(const Tensor& tensor) {
-  const auto elements = tensor.elements<float>();
-  return std::all_of(elements.begin(), elements.end(), [](float element) { return std::isfinite(element); });
 }
 
 }  // namespace
@@ -225,7 +242,7 @@ class LockStep::Witness : public NodeWitness {
     ValueErrors& errors = sums_.values[value];
     ++errors.rounds;
     errors.elements = tensor->num_elements();
-    errors.squared_norm += SquaredNorm(elements);
+    errors.squared_norm += SumOfSquares(elements);
     errors.squared_rounding += stats.squared_error;
     errors.overflows = errors.overflows || stats.overflow > 0;
     values_[value] = std::move(versions);
