@@ -25,18 +25,24 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 // A file name that a signal handler may read: plain memory behind an atomic flag.
 struct RememberedFile {
   std::atomic<int> state{0};  // 0 free, 1 being changed, 2 in use
+  Remembered what = Remembered::kFile;
   int dir = -1;
   std::array<char, 256> name = {};
 };
 std::array<RememberedFile, 16> remembered_files;
+std::atomic<pid_t> remembered_group{0};
 
 std::atomic<int> waiting_scopes{0}, waiting_signal{0};
 thread_local int scopes_of_thread = 0;
 std::atomic<int64_t> num_put_in_place{0};
 
 void UnlinkRemembered() {
-  for (RememberedFile& file : remembered_files) {
-    if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
+  if (const pid_t group = remembered_group.load(); group > 0) ::kill(-group, SIGKILL);
+  for (const Remembered what : {Remembered::kFile, Remembered::kFolder}) {
+    for (RememberedFile& file : remembered_files) {
+      const bool is_there = file.state.load(std::memory_order_acquire) == 2 && file.what == what;
+      if (is_there) ::unlinkat(file.dir, file.name.data(), what == Remembered::kFolder ? AT_REMOVEDIR : 0);
+    }
   }
 }
 
@@ -300,11 +306,14 @@ void RemoveUnfinishedFiles() {
 int64_t NumPutInPlace() { return num_put_in_place.load(); }
 void CountPutInPlace() { ++num_put_in_place; }
 
-void RememberForSignals(int dir, const std::string& name) {
+void SetGroupForSignals(pid_t leader) { remembered_group.store(leader); }
+
+void RememberForSignals(int dir, const std::string& name, Remembered what) {
   for (RememberedFile& file : remembered_files) {
     int free = 0;
     if (name.size() >= file.name.size() || !file.state.compare_exchange_strong(free, 1)) continue;
     file.dir = dir;
+    file.what = what;
     std::memcpy(file.name.data(), name.c_str(), name.size() + 1);
     file.state.store(2, std::memory_order_release);
     return;

@@ -10,6 +10,8 @@
 #ifndef AMP_IR_BASE_ATOMIC_FILE_H_
 #define AMP_IR_BASE_ATOMIC_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -125,8 +127,13 @@ int64_t NumPutInPlace();
 void CountPutInPlace();
 
 // Names a file that those signals should remove; Forget it once it is to stay. Up to 16 at a time, more are not noted.
-void RememberForSignals(int dir, const std::string& name);
+// A folder is removed behind the files, if it is empty then.
+enum class Remembered { kFile, kFolder };
+void RememberForSignals(int dir, const std::string& name, Remembered what = Remembered::kFile);
 void ForgetForSignals(int dir, const std::string& name);
+
+// Names a process group that those signals should kill first; 0: none.
+void SetGroupForSignals(pid_t leader);
 
 }  // namespace amp
 

@@ -52,7 +52,7 @@ std::string SearchLine(const SearchReport& report) {
     absl::StrAppendFormat(&line, "; %.0f %% of the bytes that all low saves", kPercent * SavedShare(report, taken));
   }
   absl::StrAppendFormat(&line, "; %d run%s", report.runs, report.runs == 1 ? "" : "s");
-  if (report.not_run > 0) absl::StrAppendFormat(&line, "; no sample has run %d of them", report.not_run);
+  if (report.not_run > 0) absl::StrAppendFormat(&line, "; %d that no sample has run stay float32", report.not_run);
   return line;
 }
 

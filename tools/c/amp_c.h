@@ -94,7 +94,8 @@ typedef struct AmpInput {
 
 /* An output of a run. The caller says the name, NULL for the one at this place in the model. Where `tensor.data` is not
  * NULL, it is a place for a tensor of `tensor`'s type and shape, in C order: an output of just these is copied there, the
- * kind is AMP_PLACED, and `value` is NULL. Otherwise the call sets `value` and `tensor`. */
+ * kind is AMP_PLACED, and `value` is NULL. Otherwise the call sets `value` and `tensor`. One that an earlier call has set
+ * is to be cleared first: its view would be such a place. */
 typedef struct AmpOutput {
   const char* name;
   AmpValue* value;  /* to be freed by amp_value_free */

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/fenced.h"
@@ -212,6 +214,21 @@ std::vector<std::string> GuardedNodes(const amp::Report& report) {
   return nodes;
 }
 
+// The reasons of nodes that a search keeps, which were denied by name, but not by the caller.
+void ExplainKept(const SearchReport& search, amp::Report& report) {
+  constexpr double kPercent = 100;
+  absl::flat_hash_map<std::string, const KeptPart*> parts;
+  for (const KeptPart& part : search.kept) {
+    for (const std::string& node : part.nodes) parts[node] = &part;
+  }
+  for (NodeReport& node : report.nodes) {
+    const auto found = parts.find(node.path);
+    if (found == parts.end() || node.is_low || node.reason_kind != ReasonName(ReasonKind::kNotProcessed)) continue;
+    node.reason = absl::StrFormat("kept by --search: part '%s' has %.2g %% of the squared error",
+                                  Escaped(found->second->name), kPercent * found->second->share);
+  }
+}
+
 // Keeps the parts float32 that a search finds to need it.
 absl::Status SearchRewritten(const Setup& setup, const ModelLoader& load, Rewritten& rewritten) {
   if (!setup.choices.options.search) return absl::OkStatus();
@@ -226,6 +243,7 @@ absl::Status SearchRewritten(const Setup& setup, const ModelLoader& load, Rewrit
     rewritten.file.warnings = std::move(warnings);
   }
   found.report.guarded = GuardedNodes(rewritten.outcome.report);
+  ExplainKept(found.report, rewritten.outcome.report);
   rewritten.outcome.report.search = std::move(found.report);
   return absl::OkStatus();
 }

@@ -131,14 +131,19 @@ absl::Status CheckMetric(const RewriteOptions& options) {
     return UsageError("--metric-command: expected ", kModelInCommand, " in it, for the path of a model, found '",
                       Escaped(options.metric_command), "'");
   }
-  if (options.metric_timeout < 1) {
-    return UsageError("--metric-timeout: expected at least 1, found ", options.metric_timeout);
+  constexpr int64_t kLongest = int64_t{1} << 31;
+  if (options.metric_timeout < 1 || options.metric_timeout > kLongest) {
+    return UsageError("--metric-timeout: expected a number from 1 to ", kLongest, ", found ", options.metric_timeout);
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckSearch(const RewriteOptions& options) {
-  if (!options.search) return absl::OkStatus();
+  constexpr int64_t kFewestRuns = 2;
+  if (!options.search) {
+    return options.metric_function == nullptr ? absl::OkStatus()
+                                              : UsageError("metric_function is about --search, which is not asked for");
+  }
   if (options.calibration.empty()) {
     return UsageError("--search: expected samples, --calibration FILE.npz; on made-up data it would mislead");
   }
@@ -146,8 +151,8 @@ absl::Status CheckSearch(const RewriteOptions& options) {
   if (!(options.holdout >= 0 && options.holdout < 1)) {
     return UsageError("--holdout: expected a share from 0 to less than 1, found ", options.holdout);
   }
-  if (options.budget_runs < 2) {
-    return UsageError("--budget-runs: expected at least 2, found ", options.budget_runs);
+  if (options.budget_runs.value_or(kFewestRuns) < kFewestRuns) {
+    return UsageError("--budget-runs: expected at least ", kFewestRuns, ", found ", *options.budget_runs);
   }
   const std::string excluded = RunsNothing(options);
   return excluded.empty() ? absl::OkStatus() : UsageError("--search and ", excluded, " exclude each other");

@@ -65,7 +65,8 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"outputpath outputmodel out outputfile saveengine savemodel modelout", "write -o OUT.onnx",
      "write --outputs FILE.npz", "write --save-weights OUT.onnx"},
     {"output o", nullptr, "write --outputs FILE.npz", "write --save-weights OUT.onnx"},
-    {"calibrationdata d calib calibrationdataset calibrationdatapath calibrationcache inputfeed feeddict inputdata",
+    {"calibrationdata calibdata d calib calibrationdataset calibrationdatapath calibrationcache inputfeed feeddict "
+     "inputdata",
      "write --calibration FILE.npz", "write --inputs FILE.npz", "write --data NAME=FILE, once for each"},
     {"data", "write --calibration FILE.npz, or --verify=FILE.npz", "write --inputs FILE.npz, or --input NAME=FILE",
      nullptr},
@@ -181,6 +182,11 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"restore loadcheckpoint continue resumefrom resumefromcheckpoint", nullptr, nullptr, "write --resume FILE"},
     {"logdir csvlog csvlogger logfile tensorboard history", nullptr, nullptr, "write --log FILE.csv"},
     {"lossscale gradscaler dynamiclossscale", nullptr, nullptr, kStepHasIt},
+    {"accuracythreshold maxaccuracydrop accuracydrop targetaccuracy droptype evalcommand evalscript evalfunc evalfn "
+     "metricfn metricfunction",
+     "write --search --metric-command COMMAND --max-drop X", nullptr, nullptr},
+    {"trials maxtrials maxruns budget numtrials", "write --budget-runs N with --search", nullptr, nullptr},
+    {"timeout", "write --metric-timeout N with --metric-command", nullptr, nullptr},
     {"silent", "write -q", "write -q", "write -q"},
     {"info list", "write --explain --dry-run", "write --explain", nullptr},
 };

@@ -30,7 +30,7 @@ bool IsDistribution(Row row) {
   return std::abs(sum - 1) < kFar;
 }
 
-// The row by its sum, where it is one of probabilities; else its softmax.
+// The row by its sum, where it is one of probabilities; else its softmax. Empty where that is not finite.
 std::vector<double> Shares(Row row, bool is_distribution) {
   std::vector<double> shares(row.begin(), row.end());
   if (!is_distribution) {
@@ -39,20 +39,21 @@ std::vector<double> Shares(Row row, bool is_distribution) {
   }
   double sum = 0;
   for (const double share : shares) sum += share;
+  if (!(sum > 0) || !std::isfinite(sum)) return {};
   for (double& share : shares) share /= sum;
   return shares;
 }
 
 double Divergence(Row expected, Row found) {
-  // NaN in one is NaN in the other, too.
-  if (std::any_of(expected.begin(), expected.end(), [](double value) { return std::isnan(value); })) return 0;
   const bool is_distribution = IsDistribution(expected);
   const std::vector<double> p = Shares(expected, is_distribution), q = Shares(found, is_distribution);
+  if (p.empty()) return 0;  // of NaN or infinite logits, which both rows have then
+  if (q.empty()) return kInfinity;
   double divergence = 0;
   for (size_t i = 0; i < p.size(); ++i) {
     if (p[i] > 0) divergence += p[i] * std::log(p[i] / std::max(q[i], kLeastShare));
   }
-  return std::max(divergence, 0.0);
+  return divergence > 0 ? divergence : 0;  // roundings may leave it below
 }
 
 double HasOtherLargest(Row expected, Row found) {
@@ -77,6 +78,17 @@ std::optional<double> MeanOverRows(const Datum& expected, const Datum& found,
   return sum * static_cast<double>(length) / static_cast<double>(a_values.size());
 }
 
+bool IsZero(const Datum& datum) {
+  if (datum.tensor() == nullptr) return false;
+  const std::vector<double> values = AsDoubles(*datum.tensor());
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+// 1 where one of them alone is zero: the cosine of that is no number.
+double CosineError(const Datum& expected, const Datum& found, double cosine) {
+  return IsZero(expected) == IsZero(found) ? 1 - cosine : 1;
+}
+
 }  // namespace
 
 std::optional<double> OutputError(Metric metric, const Datum& expected, const Datum& found) {
@@ -94,7 +106,7 @@ std::optional<double> OutputError(Metric metric, const Datum& expected, const Da
     case Metric::kMaxAbs:
       return std::max(difference.largest_error, share_unequal);
     case Metric::kCosine:
-      return std::max(1 - difference.cosine, share_unequal);
+      return std::max(CosineError(expected, found, difference.cosine), share_unequal);
     case Metric::kKl:
       return MeanOverRows(expected, found, Divergence);
     case Metric::kTop1:

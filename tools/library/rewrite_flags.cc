@@ -353,14 +353,15 @@ FlagTable<O> SearchFlags() {
       {"--metric", "rel-l2|max-abs|cosine|kl|top1",
        "with --search: the error of an output. max-abs: the largest difference of an element; cosine: 1 - cosine;\n"
        "kl, top1: of rows along the last dimension the divergence, as probabilities, and the share whose largest\n"
-       "element is another one [rel-l2]",
+       "element is another one; outputs without rows are not judged [rel-l2]",
        Choice(&O::metric), kOfSearch},
       {"--max-error", "X",
-       "with --search: the largest error of an output [by rel-l2 0.02 for float16, 0.1 for bfloat16]",
+       "with --search: the largest error of an output; it aims at 0.85 of that, for other samples' sake\n"
+       "[by rel-l2 0.02 for float16, 0.1 for bfloat16]",
        Number(&O::max_error, 1e30), kOfSearch},
       {"--metric-command", "COMMAND",
        "with --search: judge a model by what this prints last, a number, the larger the better: 'python eval.py\n"
-       "{model}'. Run by sh at most 8 times, first for MODEL",
+       "{model}'. Run by sh in this folder, first for MODEL; --calibration says what to try first",
        Text(&O::metric_command), kOfSearch},
       {"--max-drop", "X", "with --metric-command: how much smaller its number may be than that of MODEL",
        Number(&O::max_drop, 1e30), kOfSearch},
@@ -374,13 +375,13 @@ FlagTable<O> SearchFlags() {
            "with --search: the share of the samples that are kept for the last run; of fewer than 4 samples none",
            O().holdout),
        Number(&O::holdout, 1.0), kOfSearch},
-      {"--budget-runs", "N", WithDefault("with --search: how many choices are run at most", O().budget_runs),
+      {"--budget-runs", "N", "with --search: how many choices are run at most [20; with --metric-command 8, MODEL too]",
        Number(&O::budget_runs, kMostParts), kOfSearch},
       {"--search-log",
        "FILE.json",
        "with --search: keep what was run; the same search goes on there after Ctrl-C, or with a larger --budget-runs",
        Text(&O::search_log),
-       {.use = FlagUse::kPrints, .needs = "--search", .is_of_files = true, .files = AddSearchLog}},
+       {.use = FlagUse::kPrints, .needs = "--search", .files = AddSearchLog}},
       {"--search-list", "FILE.list",
        "with --search: a list file (--lists) of these nodes and of those that guards keep;\n"
        "rewrites with it need no samples, but around these nodes others may become low: verify the result",

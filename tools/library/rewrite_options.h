@@ -125,25 +125,27 @@ struct RewriteOptions {
   std::string sensitivity_file;  // files only
   int64_t measure = 0;
   // Looks for the parts that have to stay float32 for the outputs on `calibration` to be within `max_error`, in at most
-  // `budget_runs` runs. Where nothing is within, nothing is written: kFailedPrecondition. Of four samples and more the
-  // share `holdout` is kept for a last run. `search_list` gets a list file that names the nodes, `pareto` all choices.
+  // `budget_runs` runs of candidates. Where nothing is within, nothing is written: kFailedPrecondition. Of four samples
+  // and more the share `holdout` is kept for a last run. `search_list` gets a list file that names the nodes, `pareto`
+  // all choices.
   bool search = false;
   Metric metric = Metric::kRelativeL2;
   std::optional<double> max_error;  // of the worst output, by `metric`; nothing: as tolerance, for relative L2 alone
   // A number of the caller's own instead, the larger the better: printed by a command of a shell, in which {model} is
-  // the path of a model, or returned by a function. It may be `max_drop` smaller than the original model's. It is asked
-  // for eight times at most, the original among them; a command may take `metric_timeout` seconds each time. An error
-  // ends the rewrite with that error. Must not throw.
+  // the path of a model, or returned by a function. It may be `max_drop` smaller than the original model's, for which
+  // one of the `budget_runs` goes; a command may take `metric_timeout` seconds each time. An error ends the rewrite
+  // with that error. Must not throw.
   std::string metric_command;
   std::function<absl::StatusOr<double>(const std::string& model)> metric_function;
   std::optional<double> max_drop;
   int64_t metric_timeout = 3600;
-  // Keeps the choices that were run, as JSON: a search that was ended goes on where it was.
+  // Keeps the choices that were run, as JSON: a search that was ended goes on where it was. A log of another number of
+  // the caller's own is known by that of the original alone.
   std::string search_log;
   double holdout = 0.25;
-  int64_t budget_runs = 20;
-  std::string search_list, pareto;  // files only
-  std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
+  std::optional<int64_t> budget_runs;  // nothing: 20, or 8 by a number of the caller's own
+  std::string search_list, pareto;     // files only
+  std::optional<double> tolerance;     // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
   bool annotate = false;  // metadata_props of each node say its type and why; raises the IR version to 10
   bool keep_opset = false;

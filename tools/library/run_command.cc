@@ -10,8 +10,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_replace.h"
+#include "ir/base/atomic_file.h"
 #include "ir/base/file_system.h"
 #include "ir/base/status.h"
 
@@ -30,11 +33,23 @@ struct Pipe {
 
 absl::Status SystemError(const char* what) { return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno))); }
 
-absl::StatusOr<Pipe> MakePipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return SystemError("pipe");
+// The file under a number that is none of a standard stream's, where that of a child is to be put.
+absl::StatusOr<UniqueFile> AboveStreams(int file) {
   FileSystem& fs = FileSystem::Real();
-  return Pipe{UniqueFile(fs, ends[0]), UniqueFile(fs, ends[1])};
+  const UniqueFile low(fs, file);
+  if (!low.ok()) return SystemError("a file for the command");
+  UniqueFile high(fs, ::fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!high.ok()) return SystemError("a file for the command");
+  return high;
+}
+
+absl::StatusOr<Pipe> MakePipe() {
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return SystemError("pipe");
+  absl::StatusOr<UniqueFile> read = AboveStreams(ends[0]), write = AboveStreams(ends[1]);
+  if (!read.ok()) return read.status();
+  if (!write.ok()) return write.status();
+  return Pipe{*std::move(read), *std::move(write)};
 }
 
 // Becomes the command. Between fork and exec, only what may be called there.
@@ -54,42 +69,58 @@ absl::StatusOr<Pipe> MakePipe() {
   ::_exit(kCannotRun);
 }
 
-// Ends a process group however this scope is left.
+// A process group, which ends however this scope is left.
 class Group {
  public:
-  explicit Group(pid_t leader) : leader_(leader) {}
+  explicit Group(pid_t leader) : leader_(leader) { SetGroupForSignals(leader); }
   ~Group() {
-    if (leader_ > 0) {
-      ::kill(-leader_, SIGKILL);
-      Wait();
+    ::kill(-leader_, SIGKILL);
+    while (::waitpid(leader_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    SetGroupForSignals(0);
   }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Returns the exit code.
-  int Wait() {
-    int status = 0;
-    while (::waitpid(leader_, &status, 0) < 0 && errno == EINTR) {
+  // The leader's exit code once it has ended. Errors: kUnavailable, somebody else in this process takes it.
+  absl::StatusOr<std::optional<int>> ExitCode() const {
+    siginfo_t info = {};
+    if (::waitid(P_PID, static_cast<id_t>(leader_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) {
+      if (errno == EINTR) return std::nullopt;
+      return absl::UnavailableError("the command's exit code is lost: SIGCHLD is ignored, or others wait for children");
     }
-    ::kill(-leader_, SIGKILL);  // what it has left behind
-    leader_ = 0;
-    return WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
+    if (info.si_pid == 0) return std::nullopt;
+    return info.si_code == CLD_EXITED ? info.si_status : kSignalled + info.si_status;
   }
 
  private:
-  pid_t leader_;
+  const pid_t leader_;
 };
 
-// Reads what is there; false at the end.
-bool ReadSome(int file, std::string& text) {
-  std::array<char, 4096> bytes;
-  const ssize_t count = ::read(file, bytes.data(), bytes.size());
-  if (count < 0) return errno == EINTR || errno == EAGAIN;
-  text.append(bytes.data(), static_cast<size_t>(count));
-  if (text.size() > 2 * kMostKept) text.erase(0, text.size() - kMostKept);
-  return count > 0;
-}
+// Reads from one of the command's streams, while it is open.
+class Stream {
+ public:
+  Stream(UniqueFile file, std::string& text) : file_(std::move(file)), text_(text) {}
+  pollfd Poll() const { return {file_.ok() ? file_.get() : -1, POLLIN, 0}; }
+
+  // Returns whether anything came.
+  bool Read() {
+    std::array<char, 4096> bytes;
+    const ssize_t count = ::read(file_.get(), bytes.data(), bytes.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+    if (count <= 0) {
+      file_ = UniqueFile();
+      return false;
+    }
+    text_.append(bytes.data(), static_cast<size_t>(count));
+    if (text_.size() > 2 * kMostKept) text_.erase(0, text_.size() - kMostKept);
+    return true;
+  }
+
+ private:
+  UniqueFile file_;
+  std::string& text_;
+};
 
 }  // namespace
 
@@ -97,28 +128,35 @@ absl::StatusOr<CommandOutput> RunCommand(const std::string& command, std::chrono
                                          const std::function<absl::Status()>& may_go_on) {
   AMP_ASSIGN_OR_RETURN(Pipe out, MakePipe());
   AMP_ASSIGN_OR_RETURN(Pipe err, MakePipe());
-  const UniqueFile null(FileSystem::Real(), ::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null.ok()) return SystemError("/dev/null");
+  AMP_ASSIGN_OR_RETURN(const UniqueFile null, AboveStreams(::open("/dev/null", O_RDONLY | O_CLOEXEC)));
   const Clock::time_point end = Clock::now() + timeout;
   const pid_t child = ::fork();
   if (child < 0) return SystemError("fork");
   if (child == 0) BecomeCommand(command.c_str(), out.write.get(), err.write.get(), null.get());
   ::setpgid(child, child);  // whoever of the two comes first
-  Group group(child);
+  const Group group(child);
   out.write = UniqueFile();
   err.write = UniqueFile();
   CommandOutput output;
-  bool is_out_open = true, is_err_open = true;
-  while (is_out_open || is_err_open) {
+  Stream streams[] = {{std::move(out.read), output.out}, {std::move(err.read), output.err}};
+  // The command may close its streams long before it ends, and what it leaves behind may hold them open.
+  for (std::optional<int> exit_code;;) {
     if (may_go_on) AMP_RETURN_IF_ERROR(may_go_on());
     if (Clock::now() > end) return absl::DeadlineExceededError("it took too long");
-    pollfd files[] = {{is_out_open ? out.read.get() : -1, POLLIN, 0}, {is_err_open ? err.read.get() : -1, POLLIN, 0}};
-    if (::poll(files, 2, kBetweenQuestionsMs) < 0 && errno != EINTR) return SystemError("poll");
-    if (files[0].revents != 0) is_out_open = ReadSome(out.read.get(), output.out);
-    if (files[1].revents != 0) is_err_open = ReadSome(err.read.get(), output.err);
+    pollfd files[] = {streams[0].Poll(), streams[1].Poll()};
+    if (::poll(files, 2, exit_code.has_value() ? 0 : kBetweenQuestionsMs) < 0 && errno != EINTR) {
+      return SystemError("poll");
+    }
+    bool has_read = false;
+    for (size_t i = 0; i < 2; ++i) has_read |= files[i].revents != 0 && streams[i].Read();
+    if (exit_code.has_value() && !has_read) {
+      output.exit_code = *exit_code;
+      return output;
+    }
+    if (!exit_code.has_value()) {
+      AMP_ASSIGN_OR_RETURN(exit_code, group.ExitCode());
+    }
   }
-  output.exit_code = group.Wait();
-  return output;
 }
 
 std::string ShellQuoted(const std::string& text) {

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session,
     double worst = 0;
     for (size_t output = 0; output < outputs.size(); ++output) {
       const std::optional<double> error = OutputError(metric, expected_[i][output], outputs[output]);
-      worst = std::max(worst, error.value_or(0));
+      if (error.has_value() && !(*error <= worst)) worst = *error;
       has_compared = has_compared || error.has_value();
     }
     errors.push_back(worst);

@@ -23,9 +23,9 @@ namespace {
 
 // Choices fit the samples that they were searched on: this much of the error is left to others.
 constexpr double kMargin = 0.85;
-constexpr int kMostCuts = 7, kMostGivenBack = 10;
-// A number of the caller's own is costly: that of the original is among these.
-constexpr int64_t kMostEvaluations = 8;
+constexpr int kMostCuts = 7;
+// A number of the caller's own is costly: that of the original is among the evaluations.
+constexpr int64_t kMostRuns = 20, kMostEvaluations = 8;
 // A choice that is predicted to be this much beyond is not worth a run.
 constexpr double kHopeless = 1.5;
 constexpr double kLargeShare = 0.2, kLeastShare = 0.01;  // of the bytes that all low saves
@@ -62,7 +62,7 @@ class Searcher {
     AMP_ASSIGN_OR_RETURN(SearchLog log, SearchLog::Open(options_, original, *samples_));
     log_.emplace(std::move(log));
     num_searched_ = samples_->size();
-    most_runs_ = options_.budget_runs;
+    most_runs_ = options_.budget_runs.value_or(kMostRuns);
     if (HasOwnMetric()) return JudgeOriginal(original);
     using Metric = RewriteOptions::Metric;
     const size_t held_out =
@@ -82,21 +82,18 @@ class Searcher {
   // Asks for the caller's number of the original, which is the first run.
   absl::Status JudgeOriginal(const LoadedFile& original) {
     own_metric_ = std::make_unique<UserMetric>(options_);
-    most_runs_ = std::min(most_runs_, kMostEvaluations);
+    most_runs_ = options_.budget_runs.value_or(kMostEvaluations);
     report_.metric = kOwnMetric;
     report_.max_error = target_ = *options_.max_drop;
     report_.samples = static_cast<int64_t>(num_searched_);
-    report_.baseline = log_->baseline();
-    if (!report_.baseline.has_value()) {
-      AMP_RETURN_IF_ERROR(Report());
-      AMP_ASSIGN_OR_RETURN(report_.baseline, own_metric_->Of(original));
-      if (!std::isfinite(*report_.baseline)) {
-        return UsageError("--search: expected a finite number of the original model, found ", *report_.baseline);
-      }
-      AMP_RETURN_IF_ERROR(log_->KeepBaseline(*report_.baseline));
+    AMP_RETURN_IF_ERROR(Report());
+    AMP_ASSIGN_OR_RETURN(const double baseline, own_metric_->Of(original));
+    if (!std::isfinite(baseline)) {
+      return UsageError("--search: expected a finite number of the original model, found ", baseline);
     }
+    report_.baseline = baseline;
     ++report_.runs;
-    return absl::OkStatus();
+    return log_->KeepBaseline(baseline);
   }
 
   // Runs the model with all parts low, to see on which samples it errs most, and predicts on these. Parts that no
@@ -169,7 +166,7 @@ class Searcher {
     LoggedChoice run = {0, std::nullopt, settled.saved_bytes, settled.is_converted};
     if (own_metric_ != nullptr) {
       AMP_ASSIGN_OR_RETURN(const double number, own_metric_->Of(settled.file));
-      run.error = std::isnan(number) ? std::numeric_limits<double>::infinity() : *report_.baseline - number;
+      run.error = std::isfinite(number) ? *report_.baseline - number : std::numeric_limits<double>::infinity();
     } else {
       AMP_ASSIGN_OR_RETURN(run.error, samples_->ErrorOf(std::move(settled.file), 0, num_searched_, options_.metric));
     }
@@ -266,7 +263,7 @@ class Searcher {
   absl::Status GiveBack() {
     std::vector<size_t> refused;
     size_t most = errors_->parts().size();
-    for (int i = 0; i < kMostGivenBack && HasRuns(); ++i) {
+    while (HasRuns()) {
       const std::optional<size_t> best = Best(Target());
       Calibrate();
       PartErrors::Choice lowered =
@@ -281,9 +278,15 @@ class Searcher {
         lowered = errors_->Changed(lowered, *part);
         parts.push_back(*part);
       }
-      if (parts.empty()) return absl::OkStatus();
-      AMP_ASSIGN_OR_RETURN(const double error, ErrorOf(lowered.low));
-      if (error <= Target()) continue;
+      if (parts.empty()) {
+        // Predictions know no more parts. Runs that are left go to those that save the most: it may be wrong of them.
+        const std::optional<size_t> part = LargestSaving(lowered, refused);
+        if (!part.has_value()) return absl::OkStatus();
+        lowered = errors_->Changed(lowered, *part);
+        parts.push_back(*part);
+      }
+      AMP_RETURN_IF_ERROR(ErrorOf(lowered.low).status());
+      if (Best(Target()) != best) continue;
       most = std::max<size_t>(parts.size() / 2, 1);
       if (parts.size() == 1) refused.push_back(parts.front());
     }
@@ -307,6 +310,21 @@ class Searcher {
         best = part;
         best_worth = worth;
       }
+    }
+    return best;
+  }
+
+  // Returns the part that saves the most bytes if it is lowered, whatever its predicted error; nothing where that is
+  // little.
+  std::optional<size_t> LargestSaving(const PartErrors::Choice& from, const std::vector<size_t>& refused) const {
+    std::optional<size_t> best;
+    double most_saved = kLeastShare * std::max(report_.all_saved_bytes, 0.0);
+    for (size_t part = 0; part < from.low.size(); ++part) {
+      if (!all_[part] || from.low[part] || std::find(refused.begin(), refused.end(), part) != refused.end()) continue;
+      const double more_saved = errors_->Changed(from, part).saved - from.saved;
+      if (more_saved <= most_saved) continue;
+      most_saved = more_saved;
+      best = part;
     }
     return best;
   }
@@ -385,9 +403,11 @@ class Searcher {
     const double error = std::max(best->error, best->held_out.value_or(0));
     const bool lacks_runs = report_.held_out_samples > 0 && !best->held_out.has_value() &&
                             best->error <= report_.max_error && report_.runs >= most_runs_;
-    const std::string why = lacks_runs ? "the runs were used up before the samples that are held out: --budget-runs"
-                            : error <= report_.max_error ? "what is within saves nothing: leave the model float32"
-                                                         : absl::StrCat("of the squared error have ", parts);
+    const std::string why =
+        lacks_runs ? "the runs were used up before the samples that are held out: --budget-runs"
+        : error <= report_.max_error
+            ? "what is within moves no fewer bytes in a run, casts included: leave the model float32"
+            : absl::StrCat("of the squared error have ", parts);
     return absl::FailedPreconditionError(
         absl::StrFormat("--search: no choice of parts is within %s%.3g and saves bytes, after %d run%s; the best one "
                         "has %.3g with %d of %d parts float32; %s",

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +17,7 @@
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
 #include "passes/record/metadata_json.h"
+#include "passes/report/search_report.h"
 #include "tools/library/rewrite_flags.h"
 #include "tools/library/version.h"
 
@@ -84,6 +86,7 @@ absl::StatusOr<std::string> Fingerprint(const RewriteOptions& options, const Loa
   AddText(kVersion, hash);
   AMP_RETURN_IF_ERROR(AddModel(original, hash));
   for (const SetFlag& flag : SetFlags(RewriteFlags(), options, ChangesChoices)) AddText(flag.Text(), hash);
+  AddText(options.metric_function == nullptr ? "" : kOwnMetric, hash);
   for (const std::string& list : options.lists) AddText(ReadAll(list), hash);
   for (size_t i = 0; i < samples.size(); ++i) {
     const NamedDatums& sample = samples.sample(i);
@@ -98,7 +101,7 @@ absl::StatusOr<std::string> Fingerprint(const RewriteOptions& options, const Loa
 }
 
 // A number that JSON has no word for is infinite.
-Json JsonOf(double number) { return number < kInfinity ? Json(number) : Json(); }
+Json JsonOf(double number) { return std::isfinite(number) ? Json(number) : Json(); }
 double NumberOf(const Json& json) { return json.is_null() ? kInfinity : json.get<double>(); }
 bool IsNumber(const Json& json) { return json.is_null() || json.is_number(); }
 
@@ -117,9 +120,13 @@ absl::StatusOr<SearchLog> SearchLog::Open(const RewriteOptions& options, const L
   if (options.search_log.empty()) return SearchLog(options, "");
   AMP_ASSIGN_OR_RETURN(std::string search, Fingerprint(options, original, samples));
   SearchLog log(options, std::move(search));
-  const absl::Status status = log.Read();
-  if (!status.ok()) return InFile(absl::StrCat("--search-log: ", Escaped(options.search_log)), status);
+  AMP_RETURN_IF_ERROR(log.ReadFile());
   return log;
+}
+
+absl::Status SearchLog::ReadFile() {
+  const absl::Status status = Read();
+  return status.ok() ? status : InFile(absl::StrCat("--search-log: ", Escaped(options_->search_log)), status);
 }
 
 absl::Status SearchLog::Read() {
@@ -135,7 +142,7 @@ absl::Status SearchLog::Read() {
   }
   if (json->contains("baseline")) {
     if (!(*json)["baseline"].is_number()) return NoLog();
-    baseline_ = (*json)["baseline"].get<double>();
+    if (!baseline_.has_value()) baseline_ = (*json)["baseline"].get<double>();
   }
   for (const Json& row : (*json)["choices"]) {
     const Json low = row.is_object() ? row.value("low_parts", Json()) : Json();
@@ -144,15 +151,17 @@ absl::Status SearchLog::Read() {
     if (!is_choice || (row.contains("held_out_error") && !IsNumber(row["held_out_error"]))) return NoLog();
     LowParts parts;
     for (const char bit : low.get<std::string>()) parts.push_back(bit == '1');
-    LoggedChoice& choice = choices_[parts];
-    choice = {NumberOf(row["error"]), std::nullopt, row["saved_bytes"].get<double>(), row["converted"].get<bool>()};
+    LoggedChoice choice = {NumberOf(row["error"]), std::nullopt, row["saved_bytes"].get<double>(),
+                           row["converted"].get<bool>()};
     if (row.contains("held_out_error")) choice.held_out = NumberOf(row["held_out_error"]);
+    choices_.emplace(std::move(parts), choice);
   }
   return absl::OkStatus();
 }
 
-absl::Status SearchLog::Write() const {
+absl::Status SearchLog::Write() {
   if (options_->search_log.empty()) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(ReadFile());  // another process may be at the same search
   Json rows = Json::array();
   for (const auto& [low, choice] : choices_) {
     Json& row = rows.emplace_back(Json{{"low_parts", BitsOf(low)},
@@ -179,6 +188,11 @@ absl::Status SearchLog::Keep(const LowParts& low, const LoggedChoice& choice) {
 }
 
 absl::Status SearchLog::KeepBaseline(double baseline) {
+  if (baseline_.has_value() && *baseline_ != baseline) {
+    return InFile(absl::StrCat("--search-log: ", Escaped(options_->search_log)),
+                  UsageError("the number of the original model was ", *baseline_, ", and is ", baseline,
+                             " now; name another file, or remove this one"));
+  }
   baseline_ = baseline;
   return Write();
 }

@@ -33,17 +33,18 @@ class SearchLog {
 
   // Null where the choice was not run.
   const LoggedChoice* Find(const LowParts& low) const;
-  // The caller's own number of the original, where it was asked for.
-  const std::optional<double>& baseline() const { return baseline_; }
 
-  // Both write the file. Errors: kUnavailable, kPermissionDenied.
+  // Both write the file, with what other processes that are at the same search have added. Errors: those of Open;
+  // kPermissionDenied.
   absl::Status Keep(const LowParts& low, const LoggedChoice& choice);
+  // The caller's own number of the original. kInvalidArgument where it was another one: the rest does not hold then.
   absl::Status KeepBaseline(double baseline);
 
  private:
   SearchLog(const RewriteOptions& options, std::string search) : options_(&options), search_(std::move(search)) {}
+  absl::Status ReadFile();
   absl::Status Read();
-  absl::Status Write() const;
+  absl::Status Write();
 
   const RewriteOptions* options_;
   std::string search_;  // tells searches apart

@@ -3,11 +3,12 @@
 #ifndef AMP_TOOLS_LIBRARY_USER_METRIC_H_
 #define AMP_TOOLS_LIBRARY_USER_METRIC_H_
 
-#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ir/base/file_system.h"
 #include "ir/file/model_file.h"
 #include "tools/library/rewrite_options.h"
 
@@ -30,10 +31,19 @@ class UserMetric {
   absl::StatusOr<double> Of(const LoadedFile& file);
 
  private:
-  absl::StatusOr<std::string> PathOf(const LoadedFile& file);
+  // Files in a folder that go when this does.
+  struct SavedModel {
+    int folder;
+    std::vector<std::string> names;
+    ~SavedModel();
+  };
+
+  absl::Status MakeFolder();
+  absl::StatusOr<double> OfPath(const std::string& path) const;
 
   const RewriteOptions& options_;
-  std::string folder_;  // "" before it is made
+  std::string folder_;          // "" before it is made
+  UniqueFile parent_, opened_;  // the folder that it is in, and itself
 };
 
 }  // namespace amp

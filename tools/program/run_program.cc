@@ -80,6 +80,7 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
     progress.Clear();
     return standard_output.Print(text);
   };
+  streams.is_watched = ::isatty(STDERR_FILENO) == 1;
   streams.show_progress = [&](std::string what) { progress.Show(std::move(what)); };
   streams.warn = [&](absl::string_view text) {
     progress.Clear();

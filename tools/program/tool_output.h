@@ -36,6 +36,7 @@ struct ToolStreams {
   std::istream* requests = nullptr;  // stdin
   // Says what the program is at, "run 3 of 12", to who watches a terminal. ASCII.
   std::function<void(std::string)> show_progress;
+  bool is_watched = false;  // stderr is a terminal
   // Puts whole lines on stderr at once, for what takes hours.
   std::function<void(absl::string_view)> warn;
 };

@@ -92,7 +92,7 @@ absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloa
   std::string& text = report_on_stdout ? output.err : output.out;
   const bool is_auto = a.options.verify == RewriteOptions::Verify::kAuto;
   const std::string verification = is_auto && !summary.verification.empty() ? "; " + summary.verification : "";
-  if (streams.show_progress) output.err += summary.search_front;  // somebody watches
+  if (streams.is_watched) output.err += summary.search_front;
   if (!summary.search.empty()) absl::StrAppend(&text, summary.search, "\n");
   if (!is_auto && !summary.verification.empty()) absl::StrAppend(&text, summary.verification, "\n");
   absl::StrAppend(&text, summary.line, "; ", where, why, SpeedClause(a.options, summary, has_fast_float16),

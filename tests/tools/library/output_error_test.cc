@@ -44,6 +44,14 @@ TEST_CASE("a divergence is that of softmaxes, or of rows that are probabilities"
   CHECK(ErrorBy(Metric::kKl, Rows({1, -kInfinity}, 2), Rows({1, -kInfinity}, 2)) == 0);
 }
 
+TEST_CASE("an output that is zero everywhere is far from one that is not") {
+  const Datum expected = Rows({0.5, 0.5, 0.25, 0.75}, 2), zero = Rows({0, 0, 0, 0}, 2);
+  CHECK(std::isinf(ErrorBy(Metric::kKl, expected, zero)));
+  CHECK(ErrorBy(Metric::kCosine, expected, zero) == 1);
+  CHECK(ErrorBy(Metric::kCosine, zero, expected) == 1);
+  CHECK(ErrorBy(Metric::kCosine, zero, zero) == 0);
+}
+
 TEST_CASE("what cannot be compared is infinite, or nothing") {
   for (const Metric metric : {Metric::kRelativeL2, Metric::kMaxAbs, Metric::kCosine, Metric::kKl, Metric::kTop1}) {
     INFO(static_cast<int>(metric));

@@ -61,6 +61,20 @@ TEST_CASE("a command that takes too long is ended, with what it has started") {
   CHECK(is_gone);
 }
 
+TEST_CASE("a command is waited for until it ends, not until its streams do") {
+  CHECK(absl::IsDeadlineExceeded(RunCommand("exec >&- 2>&-; sleep 77", kShort, nullptr).status()));
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(Run("sleep 77 & echo 0.9").out == "0.9\n");  // the one behind holds the stream open
+  CHECK(std::chrono::steady_clock::now() - begin < kLong / 2);
+}
+
+TEST_CASE("an exit code that somebody else takes is an error, not success") {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const absl::Status status = RunCommand("exit 3", kLong, nullptr).status();
+  ::signal(SIGCHLD, before);
+  CHECK(absl::IsUnavailable(status));
+}
+
 TEST_CASE("who cancels does not wait for the command") {
   int asked = 0;
   const auto may_go_on = [&] { return ++asked > 3 ? absl::CancelledError("enough") : absl::OkStatus(); };

@@ -91,7 +91,10 @@ TEST_CASE("the part that loses the most stays float32, and no other has to") {
   CHECK(found["choices"][found["taken"].get<size_t>()]["error"] <= 0.0001);
   CHECK(found["runs"] <= 20);
   for (const json& node : report["nodes"]) {
-    if (node["path"] == "product2") CHECK(node["low"] == false);
+    if (node["path"] == "product2") {
+      CHECK(node["low"] == false);
+      CHECK(absl::StartsWith(node["because"].get<std::string>(), "kept by --search: part 'product2' has "));
+    }
     if (node["path"] == "product0") CHECK(node["low"] == true);
   }
 }
@@ -315,6 +318,10 @@ TEST_CASE("a number that gets better in 16 bits, and one that is none, are what 
     return path == run.in ? 1 : none;
   };
   CHECK(absl::IsFailedPrecondition(RewriteFile(run.in, run.out, options).status()));
+  options.metric_function = [&](const std::string& path) -> absl::StatusOr<double> {
+    return path == run.in ? 1 : std::numeric_limits<double>::infinity();
+  };
+  CHECK(absl::IsFailedPrecondition(RewriteFile(run.in, run.out, options).status()));
   options.metric_function = [&](const std::string&) -> absl::StatusOr<double> { return none; };
   const absl::Status of_original = RewriteFile(run.in, run.out, options).status();
   CHECK(
@@ -347,6 +354,11 @@ TEST_CASE("a command of a shell judges models, and its mistakes are a line each"
   CHECK(
       absl::StrContains(error_of("echo none {model}"), "expected a number at the end of the last line that it prints"));
   CHECK(absl::StrContains(error_of("python eval.py"), "expected {model} in it"));
+  CHECK(absl::StrContains(error_of("echo 0,95 # {model}"), "found '0,95'"));
+  for (const std::string quote : {"'", "\""}) {
+    CHECK(judge(absl::StrCat("test -f ", quote, "{model}", quote, " && echo 0.5")).exit_code == 0);
+  }
+  std::filesystem::remove(run.out);
   CHECK(absl::StrContains(error_of("eval {model}", {}), "--metric-command: expected --max-drop too, found none"));
   CHECK(absl::StrContains(error_of("eval {model}", {"--max-drop", "1", "--max-error", "1"}), "exclude each other"));
   const ToolOutput slow = judge("sleep 60 & sleep 60; echo {model}", {"--max-drop", "0.001", "--metric-timeout", "1"});
@@ -376,13 +388,20 @@ TEST_CASE("a search that is ended goes on with its log, and asks nothing twice")
   const absl::StatusOr<RewriteSummary> rest = RewriteFile(run.in, run.out, options);
   INFO(rest.status());
   REQUIRE(rest.ok());
-  CHECK(asked == all + 1);  // the one that was refused
+  CHECK(asked == all + 2);  // the one that was refused, and the original anew
   CHECK(rest->search == whole->search);
   CHECK(run.folder.Read("out.onnx") == run.folder.Read("whole.onnx"));
-  // Once more, nothing is asked for.
+  // Once more, only the original is asked for, which tells another metric apart.
   asked = 0;
   REQUIRE(RewriteFile(run.in, run.out, options).ok());
-  CHECK(asked == 0);
+  CHECK(asked == 1);
+  options.metric_function = [&](const std::string&) -> absl::StatusOr<double> { return 0.5; };
+  const absl::Status other = RewriteFile(run.in, run.out, options).status();
+  CHECK(absl::StrContains(other.message(), "the number of the original model was 0.98, and is 0.5 now"));
+  options.metric_function = nullptr;
+  options.max_drop.reset();
+  options.max_error = 0.01;
+  CHECK(absl::StrContains(RewriteFile(run.in, run.out, options).status().message(), "it is of another search"));
 }
 
 TEST_CASE("a log is of one search, and no other file is taken for one") {
@@ -446,7 +465,7 @@ TEST_CASE("a plot of the front is for who watches a terminal") {
   flags.insert(flags.end(), run.samples.begin(), run.samples.end());
   CHECK_FALSE(absl::StrContains(RunAmpRewrite(flags).err, "#"));
   ToolStreams streams;
-  streams.show_progress = [](const std::string&) {};
+  streams.is_watched = true;
   const std::string plot = RunAmpRewrite(flags, streams).err;
   INFO(plot);
   CHECK(absl::StrContains(plot, "  saved     error  float32\n  100 %  "));
