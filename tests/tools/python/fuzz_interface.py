@@ -254,8 +254,10 @@ def main():
     if arguments.work:
         work(arguments.seed, arguments.seconds)
         return 0
-    command = [sys.executable, "-X", "faulthandler", __file__, "--work", "--seed", str(arguments.seed)]
-    done = subprocess.run([*command, "--seconds", str(arguments.seconds)])
+    command = [sys.executable, "-X", "faulthandler", str(pathlib.Path(__file__).resolve()), "--work"]
+    command += ["--seed", str(arguments.seed), "--seconds", str(arguments.seconds)]
+    with tempfile.TemporaryDirectory() as folder:  # options that name files get any text
+        done = subprocess.run(command, cwd=folder)
     if done.returncode:
         print(f"fuzz_interface.py: the child ended with {done.returncode}")
     return 1 if done.returncode else 0
