@@ -142,8 +142,8 @@ typedef struct AmpMetric {
   double value;      /* to be set: the larger the better */
 } AmpMetric;
 /* `call` judges models for rewrites with "search", which keep its number within "max_drop" of the original's, in eight
- * calls at most, on the caller's thread. It returns 0 to go on, else the call ends with AMP_CANCELLED and no file changes.
- * NULL: none. */
+ * calls, or "budget_runs", at most, on the caller's thread. It returns 0 to go on, else the call ends with AMP_CANCELLED
+ * and no file changes. NULL: none. */
 AMP_API void amp_set_metric(AmpContext* context, int (*call)(AmpMetric* metric), void* user);
 /* For hosts that are about to end: calls in other threads end with AMP_CANCELLED, as do later ones, no callback is called
  * any more, and this waits for them, but not for ever. */

@@ -5,11 +5,13 @@
 //   2. one run in lock step predicts every choice (tools/library/part_errors.h); parts are raised to float32 in the
 //      order of what that takes off the error for the bytes that it costs
 //   3. the shortest beginning of that order that is within is found by runs, by halves and predictions
-//   4. raised parts are lowered again, those first that save the most bytes for their error; each try is a run
+//   4. raised parts are lowered again, those first that save the most bytes for their error; each try is a run. Where
+//      predictions know no more of them, runs that are left go to those that save the most
 //   5. the choice is run on samples that were held out; if it fails there, the next best one is
 //
 // Nothing is chosen that was not run, on all samples and with every rounding applied. Searched on few samples, choices
-// fit these too well: the search therefore stays below 0.85 of the error.
+// fit these too well: the search therefore stays below 0.85 of the error. A number of the caller's own is bounded as it
+// is, and no samples are held out.
 #ifndef AMP_TOOLS_LIBRARY_SEARCH_H_
 #define AMP_TOOLS_LIBRARY_SEARCH_H_
 
