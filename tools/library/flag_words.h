@@ -26,6 +26,9 @@ namespace amp {
 inline constexpr char kForceHelp[] =
     "replace files of another kind than what is written there, too (a picture by a model)";
 
+// A help text with the value that holds without the flag.
+std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
+
 // The value of that name, or an error that says which names there are. `flag`: whose value it is.
 template <typename Enum>
 absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown,

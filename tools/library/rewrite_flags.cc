@@ -179,8 +179,6 @@ void AddReportFile(const std::string& name, const O& options, FileUses& uses) {
   uses.writes.push_back({name, options.report_file, KindOfReport(options)});
 }
 
-std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
-
 const FlagTraits<O> kDescribes = {.use = FlagUse::kDescribes};
 const FlagTraits<O> kOfFiles = {.use = FlagUse::kDescribes, .is_of_files = true};
 const FlagTraits<O> kPrints = {.use = FlagUse::kPrints};

@@ -30,8 +30,6 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
       ->group(group);
 }
 
-std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
-
 // A flag whose value is a number from 0 to `largest`, whole if the type is. `help` says what it is otherwise.
 template <typename Number, typename Value>
 void AddNumberAs(CLI::App& app, const std::string& group, const std::string& flag, Value& value, Number largest,
