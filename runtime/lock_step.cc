@@ -11,8 +11,8 @@
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
-#include "runtime/loops/best_loops.h"
 #include "runtime/plan/program.h"
+#include "runtime/rounding_sums.h"
 #include "runtime/run/node_witness.h"
 
 namespace amp {
@@ -27,49 +27,13 @@ const Tensor* Float32Of(const Datum* datum) {
   return is_float32 ? tensor : nullptr;
 }
 
-// Whether all are, by the loops for the processor at hand.
-bool IsFinite(absl::Span<const float> elements) {
-  constexpr uint32_t kInfinity = 0x7f800000;
-  return BestLoops().rows.largest_magnitude(elements.data(), elements.size()) < kInfinity;
-}
-bool IsFinite(const Tensor& tensor) { return IsFinite(tensor.elements<float>()); }
-
-// The sum of the squares of those that are finite. Loops add up in float32: blocks whose sum is too small or too large
-// for that are added up here.
-double SumOfSquares(absl::Span<const float> elements) {
-  constexpr size_t kBlock = 4096;
-  constexpr double kLeast = 1e-20, kMost = 1e30;
-  double sum = 0;
-  for (size_t begin = 0; begin < elements.size(); begin += kBlock) {
-    const absl::Span<const float> block = elements.subspan(begin, kBlock);
-    const double fast = BestLoops().rows.sum_of_squares(block.data(), block.size());
-    if (fast > kLeast && fast < kMost) {
-      sum += fast;
-      continue;
-    }
-    for (const float element : block) sum += std::isfinite(element) ? static_cast<double>(element) * element : 0;
-  }
-  return sum;
-}
-
-// Over the elements that are finite in both.
-double SquaredChange(absl::Span<const float> from, absl::Span<const float> to) {
-  constexpr size_t kBlock = 4096;
-  float changes[kBlock];
-  double sum = 0;
-  for (size_t begin = 0; begin < from.size(); begin += kBlock) {
-    const size_t count = std::min(kBlock, from.size() - begin);
-    BestLoops().binary.subtract.of_both(to.data() + begin, from.data() + begin, changes, count);
-    sum += SumOfSquares(absl::MakeConstSpan(changes, count));
-  }
-  return sum;
-}
+bool IsFinite(const Tensor& tensor) { return AreFinite(tensor.elements<float>()); }
 
 // 0 where they are no float32 tensors of one shape: shapes may depend on values.
 double SquaredChange(const Datum* from, const Datum* to) {
   const Tensor *const a = Float32Of(from), *const b = Float32Of(to);
   if (a == nullptr || b == nullptr || a->dims() != b->dims()) return 0;
-  return SquaredChange(a->elements<float>(), b->elements<float>());
+  return amp::SquaredChange(a->elements<float>(), b->elements<float>());
 }
 
 absl::StatusOr<Tensor> Rounded(const Tensor& tensor, DType low) {
@@ -100,6 +64,8 @@ bool MendNotFinite(const Tensor& high, Tensor& low) {
   return has_mended;
 }
 
+const Derivatives kNothingKnown;
+
 constexpr size_t kNumSources = std::size(kErrorSources);
 
 // A value of the float32 run, and the same of the runs with rounded values and rounded weights. Holding the first keeps
@@ -126,11 +92,12 @@ absl::StatusOr<Tensor> Copied(const Tensor& tensor) {
 
 class LockStep::Witness : public NodeWitness {
  public:
-  Witness(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low)
+  Witness(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low, const Derivatives* known)
       : model_(session.model()),
         program_(session.program()),
         low_type_(low_type),
         low_(low),
+        known_(known == nullptr ? kNothingKnown : *known),
         values_(model_.num_values()) {
     sums_.values.resize(model_.num_values());
     sums_.nodes.resize(model_.num_nodes());
@@ -287,6 +254,8 @@ class LockStep::Witness : public NodeWitness {
     // Numbers that are drawn anew say nothing of errors.
     if (!model_.node(id).Has(Role::kRandom)) {
       for (const ErrorSource source : kErrorSources) {
+        // Only gains are learnt from rounded weights.
+        if (source == ErrorSource::kWeights && known_.is_whole) continue;
         AMP_RETURN_IF_ERROR(StepWith(source, id, inputs, outputs, rerun, given));
       }
     }
@@ -297,15 +266,18 @@ class LockStep::Witness : public NodeWitness {
   absl::Status StepWith(ErrorSource source, NodeId id, Datums inputs, Datums outputs, Rerun rerun,
                         std::vector<Versions>& given) {
     AMP_ASSIGN_OR_RETURN(const RoundedInputs read, Read(id, inputs, source));
-    std::vector<Datum> results;
-    for (const Datum* const output : outputs) results.push_back(output == nullptr ? Datum() : *output);
+    std::vector<Datum> results = CopiesOf(outputs), of_weights = results;
     if (!read.is_exact) {
       AMP_ASSIGN_OR_RETURN(std::optional<std::vector<Datum>> again, TryAgain(rerun, PointersTo(read, inputs)));
       if (!again.has_value()) return absl::OkStatus();
       results = *std::move(again);
-      if (read.has_weights) AMP_RETURN_IF_ERROR(CountWeights(id, inputs, outputs, read, rerun));
+      if (read.has_weights && !IsAllKnown(id)) {
+        AMP_ASSIGN_OR_RETURN(of_weights, CountWeights(id, inputs, outputs, read, rerun));
+      }
     }
-    AMP_RETURN_IF_ERROR(CountGains(source, id, inputs, outputs, read, results, rerun));
+    if (!IsAllKnown(id)) {
+      AMP_RETURN_IF_ERROR(CountGains(source, id, inputs, read, {CopiesOf(outputs), of_weights, results}, rerun));
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i] == nullptr) continue;
       AMP_ASSIGN_OR_RETURN(given[i].Of(source), HandOn(source, id, i, *outputs[i], results[i]));
@@ -330,63 +302,107 @@ class LockStep::Witness : public NodeWitness {
     return Datum(std::move(handed));
   }
 
-  absl::Status CountWeights(NodeId id, Datums inputs, Datums outputs, const RoundedInputs& read, Rerun rerun) {
+  // Whether derivatives tell all about the node that gains would.
+  bool IsAllKnown(NodeId id) const {
+    if (known_.is_whole) return true;
+    const Node& node = model_.node(id);
+    for (size_t port = 0; port < node.inputs.size(); ++port) {
+      const ValueId value = node.inputs[port];
+      const bool is_of_interest = value != kNone && model_.value(value).dtype == DType::kFloat32;
+      if (!is_of_interest) continue;
+      if (!(IsConstant(value) ? known_.weights.contains(id) : known_.inputs.contains({id, port}))) return false;
+    }
+    return true;
+  }
+
+  static std::vector<Datum> CopiesOf(Datums datums) {
+    std::vector<Datum> copies;
+    for (const Datum* const datum : datums) copies.push_back(datum == nullptr ? Datum() : *datum);
+    return copies;
+  }
+
+  // Returns the outputs for rounded weights, all else exact.
+  absl::StatusOr<std::vector<Datum>> CountWeights(NodeId id, Datums inputs, Datums outputs, const RoundedInputs& read,
+                                                  Rerun rerun) {
+    AMP_ASSIGN_OR_RETURN(std::optional<std::vector<Datum>> changed,
+                         TryAgain(rerun, PointersToWeights(id, inputs, read)));
+    if (!changed.has_value()) return CopiesOf(outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      sums_.nodes[id].squared_of_weights[i] += SquaredChange(outputs[i], &(*changed)[i]);
+    }
+    return *std::move(changed);
+  }
+
+  Pointers PointersToWeights(NodeId id, Datums inputs, const RoundedInputs& read) const {
     Pointers mixed(inputs.begin(), inputs.end());
     for (size_t port = 0; port < inputs.size(); ++port) {
       if (inputs[port] != nullptr && IsConstant(model_.node(id).inputs[port])) mixed[port] = &read.datums[port];
     }
-    AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<Datum>> changed, TryAgain(rerun, mixed));
-    for (size_t i = 0; changed.has_value() && i < outputs.size(); ++i) {
-      sums_.nodes[id].squared_of_weights[i] += SquaredChange(outputs[i], &(*changed)[i]);
-    }
-    return absl::OkStatus();
+    return mixed;
   }
 
-  // A change to the input: that of the rounded run or, where that has none of rounded values, the value's own rounding.
-  absl::StatusOr<std::optional<Datum>> ChangeOf(ErrorSource source, const Datum& exact, const Datum& rounded) const {
-    if (SquaredChange(&exact, &rounded) > 0) return std::optional(rounded);
-    if (source == ErrorSource::kWeights) return std::nullopt;
-    AMP_ASSIGN_OR_RETURN(Tensor own, Rounded(*exact.tensor(), low_type_));
-    MendNotFinite(*exact.tensor(), own);
-    Datum probe(std::move(own));
-    return SquaredChange(&exact, &probe) > 0 ? std::optional(std::move(probe)) : std::nullopt;
-  }
-
-  void AddGain(ErrorSource source, NodeId id, size_t port, double squared_in, Datums outputs,
-               const std::vector<Datum>& changed) {
-    for (size_t i = 0; i < outputs.size(); ++i) {
+  void AddGain(ErrorSource source, NodeId id, size_t port, double squared_in, const std::vector<Datum>& from,
+               const std::vector<Datum>& to) {
+    for (size_t i = 0; i < from.size(); ++i) {
       GainSums& gain = sums_.nodes[id].gains[static_cast<size_t>(source)][port][i];
       gain.squared_in += squared_in;
-      gain.squared_out += SquaredChange(outputs[i], &changed[i]);
+      gain.squared_out += SquaredChange(&from[i], &to[i]);
     }
   }
 
-  // `results`: of the run on all that is rounded.
-  absl::Status CountGains(ErrorSource source, NodeId id, Datums inputs, Datums outputs, const RoundedInputs& read,
-                          const std::vector<Datum>& results, Rerun rerun) {
+  // The outputs of a node where nothing is rounded, its weights are, and all of its inputs are.
+  struct Results {
+    std::vector<Datum> exact;
+    const std::vector<Datum>& of_weights;
+    const std::vector<Datum>& of_all;
+  };
+
+  // Inputs change one after the other, so that the last change is that to the results of all.
+  absl::Status CountGains(ErrorSource source, NodeId id, Datums inputs, const RoundedInputs& read,
+                          const Results& results, Rerun rerun) {
     const bool copies_several = read.variables.size() > 1 && CopiesElements(model_, id);
     if ((read.variables.size() > kMostInputs || copies_several) && !read.has_weights) {
       // The changes of all inputs together, as each of them would do it.
       double squared_in = 0;
       for (const size_t port : read.variables) squared_in += SquaredChange(inputs[port], &read.datums[port]);
       if (squared_in == 0) return absl::OkStatus();
-      for (const size_t port : read.variables) AddGain(source, id, port, squared_in, outputs, results);
+      for (const size_t port : read.variables) AddGain(source, id, port, squared_in, results.exact, results.of_all);
       return absl::OkStatus();
     }
+    std::vector<size_t> moved;
     for (const size_t port : read.variables) {
-      AMP_ASSIGN_OR_RETURN(const std::optional<Datum> change, ChangeOf(source, *inputs[port], read.datums[port]));
-      if (!change.has_value()) continue;
-      const double squared_in = SquaredChange(inputs[port], &*change);
-      const bool is_all = read.variables.size() == 1 && !read.has_weights;
-      if (is_all && ElementsOf(*change) == ElementsOf(read.datums[port])) {
-        AddGain(source, id, port, squared_in, outputs, results);
-        continue;
+      if (SquaredChange(inputs[port], &read.datums[port]) > 0) {
+        moved.push_back(port);
+      } else if (source == ErrorSource::kValues) {
+        AMP_RETURN_IF_ERROR(ProbeGain(id, port, inputs, results.exact, rerun));
       }
-      Pointers mixed(inputs.begin(), inputs.end());
-      mixed[port] = &*change;
-      AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<Datum>> changed, TryAgain(rerun, mixed));
-      if (changed.has_value()) AddGain(source, id, port, squared_in, outputs, *changed);
     }
+    Pointers mixed = PointersToWeights(id, inputs, read);
+    std::vector<Datum> before = results.of_weights;
+    for (const size_t port : moved) {
+      mixed[port] = &read.datums[port];
+      std::optional<std::vector<Datum>> after = results.of_all;
+      if (port != moved.back()) {
+        AMP_ASSIGN_OR_RETURN(after, TryAgain(rerun, mixed));
+        if (!after.has_value()) return absl::OkStatus();
+      }
+      AddGain(source, id, port, SquaredChange(inputs[port], &read.datums[port]), before, *after);
+      before = *std::move(after);
+    }
+    return absl::OkStatus();
+  }
+
+  // Adds the gain of an input that is exact in the run with rounded values: that of its own rounding.
+  absl::Status ProbeGain(NodeId id, size_t port, Datums inputs, const std::vector<Datum>& exact, Rerun rerun) {
+    AMP_ASSIGN_OR_RETURN(Tensor own, Rounded(*inputs[port]->tensor(), low_type_));
+    MendNotFinite(*inputs[port]->tensor(), own);
+    const Datum probe(std::move(own));
+    const double squared_in = SquaredChange(inputs[port], &probe);
+    if (squared_in == 0) return absl::OkStatus();
+    Pointers mixed(inputs.begin(), inputs.end());
+    mixed[port] = &probe;
+    AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<Datum>> changed, TryAgain(rerun, mixed));
+    if (changed.has_value()) AddGain(ErrorSource::kValues, id, port, squared_in, exact, *changed);
     return absl::OkStatus();
   }
 
@@ -394,13 +410,15 @@ class LockStep::Witness : public NodeWitness {
   const Program& program_;
   const DType low_type_;
   const IdVector<NodeId, LowPorts>& low_;
+  const Derivatives& known_;
   IdVector<ValueId, Versions> values_;
   absl::flat_hash_map<GraphId, std::vector<Versions>> given_;  // by body: the outputs of its last round
   ErrorSums sums_;
 };
 
-LockStep::LockStep(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low)
-    : session_(session), witness_(std::make_unique<Witness>(session, low_type, low)) {}
+LockStep::LockStep(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low,
+                   const Derivatives* known)
+    : session_(session), witness_(std::make_unique<Witness>(session, low_type, low, known)) {}
 LockStep::~LockStep() = default;
 
 absl::Status LockStep::Run(const NamedDatums& inputs, const NodeGate* may_go_on) {

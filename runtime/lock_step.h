@@ -14,15 +14,17 @@
 // wrong everywhere in the same way, and its errors add up. So values and weights are rounded in runs of their own.
 //
 // Only sums are kept, for all runs and all rounds of a body together. Values in sequences, and those that a Scan has
-// sliced, count as exact. A run takes as long as 13 to 29 of the model, as six networks were measured.
+// sliced, count as exact.
 #ifndef AMP_RUNTIME_LOCK_STEP_H_
 #define AMP_RUNTIME_LOCK_STEP_H_
 
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "ir/graph/graph.h"
 #include "runtime/session.h"
@@ -74,11 +76,22 @@ struct ErrorSums {
   IdVector<GraphId, int64_t> rounds;
 };
 
+// Known effects of roundings, by derivatives of outputs (tools/library/output_derivatives.h): these need no gains.
+struct Derivatives {
+  // By node and port: the squared relative error of the outputs, by the squared error of the value on its way there.
+  absl::flat_hash_map<std::pair<NodeId, size_t>, double> inputs;
+  absl::flat_hash_map<ValueId, double> values;  // the same of an error that all readers of the value read
+  // The squared relative error of the outputs, where the weights of the node are rounded.
+  absl::flat_hash_map<NodeId, double> weights;
+  bool is_whole = false;  // every rounding is among them
+};
+
 class LockStep {
  public:
   // `session`: float32, nothing fused (OneByOne), on the processor. `low`: by node, what a rewrite would make low.
-  // Both must outlive this.
-  LockStep(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low);
+  // `known`: where gains need not be found; may be null. All must outlive this.
+  LockStep(const Session& session, DType low_type, const IdVector<NodeId, LowPorts>& low,
+           const Derivatives* known = nullptr);
   ~LockStep();
 
   // Adds a run on these inputs. `may_go_on` may be null. Errors: those of Session::Run.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/algorithm/container.h"
 #include "ir/graph/attributes.h"
 
 namespace amp {
@@ -15,17 +16,19 @@ double MeanOf(double sum, int64_t count) { return count > 0 ? sum / static_cast<
 class Backward {
  public:
   // Looks at errors of that source.
-  Backward(const Model& model, const ErrorSums& sums, ErrorSource source, size_t output)
+  Backward(const Model& model, const ErrorSums& sums, ErrorSource source, absl::Span<const size_t> outputs,
+           const Derivatives& known)
       : model_(model),
         sums_(sums),
         source_(source),
-        output_(output),
+        outputs_(outputs),
+        known_(known),
         now_(model.num_values(), 0),
         total_(model.num_values(), 0) {}
 
   void Find(RoundingSites& sites) {
     std::vector<double> outputs(model_.graph(kMainGraph).outputs.size(), 0);
-    outputs[output_] = OfOutput({.port = output_});
+    for (const size_t output : outputs_) outputs[output] = OfOutput({.port = output});
     Go(kMainGraph, outputs);
     if (source_ == ErrorSource::kValues) {
       for (const ValueId value : model_.AllValues()) AddSites(value, sites);
@@ -56,6 +59,7 @@ class Backward {
   // Returns what an error of this input, squared, does to the output of the model by way of the node. `of`: what errors
   // of the node's outputs do.
   double SensitivityBy(NodeId id, size_t port, const IdVector<ValueId, double>& of) const {
+    if (const auto known = known_.inputs.find({id, port}); known != known_.inputs.end()) return known->second;
     const Node& node = model_.node(id);
     double sum = 0;
     for (size_t output = 0; output < node.outputs.size(); ++output) {
@@ -172,26 +176,40 @@ class Backward {
     const bool is_of_body = value.producer != kNone && !model_.node(value.producer).bodies.empty();
     const double by_result = is_of_body ? 0 : MeanOf(errors.squared_result, errors.rounds);
     const double by_reading = MeanOf(errors.squared_rounding, errors.rounds);
+    const size_t first = sites.values.size();
+    bool are_known = known_.values.contains(id);
     for (const Use& use : value.uses) {
       const bool has_bodies = !use.IsGraphOutput() && !model_.node(use.node).bodies.empty();
       if (has_bodies) continue;  // the body's own inputs have sites
       const double sensitivity = use.IsGraphOutput() ? OfOutput(use) : SensitivityBy(use.node, use.port, total_);
+      const bool is_known = use.IsGraphOutput() || known_.inputs.contains({use.node, use.port});
+      are_known = are_known && is_known;
       if (sensitivity > 0) {
         sites.values.push_back(
-            {id, value.producer, use.node, use.port, by_result * sensitivity, by_reading * sensitivity});
+            {id, value.producer, use.node, use.port, by_result * sensitivity, by_reading * sensitivity, is_known});
       }
+    }
+    if (!are_known) return;
+    // A value that its producer has rounded is the same for all readers.
+    const auto num_sites = static_cast<double>(sites.values.size() - first);
+    for (size_t i = first; i < sites.values.size(); ++i) {
+      sites.values[i].if_producer = by_result * known_.values.at(id) / num_sites;
     }
   }
 
   // Is 0 of the outputs of a body: the readers of the outer value have the sites.
   double OfOutput(const Use& use) const {
-    if (!use.IsModelOutput() || use.port != output_) return 0;
+    if (!use.IsModelOutput() || absl::c_find(outputs_, use.port) == outputs_.end()) return 0;
     const double squared = SquaredNorm(model_.graph(kMainGraph).outputs[use.port]);
     return squared > 0 ? 1 / squared : 0;
   }
 
   void AddWeights(NodeId id, RoundingSites& sites) const {
     const Node& node = model_.node(id);
+    if (const auto known = known_.weights.find(id); known != known_.weights.end()) {
+      if (known->second > 0) sites.weights.push_back({id, known->second, true});
+      return;
+    }
     const NodeErrors& errors = sums_.nodes[id];
     double sum = 0;
     for (size_t i = 0; i < errors.squared_of_weights.size(); ++i) {
@@ -204,16 +222,21 @@ class Backward {
   const Model& model_;
   const ErrorSums& sums_;
   const ErrorSource source_;
-  const size_t output_;
+  const absl::Span<const size_t> outputs_;
+  const Derivatives& known_;
   IdVector<ValueId, double> now_;    // squared relative error of the output, by squared error of the value, in a round
   IdVector<ValueId, double> total_;  // over all rounds
 };
 
 }  // namespace
 
-RoundingSites FindRoundingSites(const Model& model, const ErrorSums& sums, size_t output) {
+RoundingSites FindRoundingSites(const Model& model, const ErrorSums& sums, absl::Span<const size_t> outputs,
+                                const Derivatives* known) {
+  const Derivatives none;
   RoundingSites sites;
-  for (const ErrorSource source : kErrorSources) Backward(model, sums, source, output).Find(sites);
+  for (const ErrorSource source : kErrorSources) {
+    Backward(model, sums, source, outputs, known == nullptr ? none : *known).Find(sites);
+  }
   return sites;
 }
 

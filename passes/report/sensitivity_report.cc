@@ -25,6 +25,8 @@ std::string CountText(double count) {
   return absl::StrFormat("%.0f", count);
 }
 
+const char* PredictedBy(const UnitSensitivity& unit) { return unit.by_derivatives ? "derivatives" : "gains"; }
+
 }  // namespace
 
 std::string SensitivityText(const SensitivityReport& report) {
@@ -32,6 +34,14 @@ std::string SensitivityText(const SensitivityReport& report) {
       "%d unit%s of nodes that become low; all of them low: relative error %.3g on %d sample%s\n", report.units.size(),
       report.units.size() == 1 ? "" : "s", report.measured, report.samples, report.samples == 1 ? "" : "s");
   if (report.units.empty()) return text;
+  const auto by_gains = std::count_if(report.units.begin(), report.units.end(),
+                                      [](const UnitSensitivity& unit) { return !unit.by_derivatives; });
+  if (by_gains > 0) {
+    absl::StrAppendFormat(&text,
+                          "%d unit%s predicted by gains of nodes, which know less than derivatives: these do not go "
+                          "through all that is behind\n",
+                          by_gains, by_gains == 1 ? " is" : "s are");
+  }
   const bool has_measured = std::any_of(report.units.begin(), report.units.end(),
                                         [](const UnitSensitivity& unit) { return unit.measured.has_value(); });
   absl::StrAppend(&text, "error alone   ", has_measured ? "measured    " : "",
@@ -49,12 +59,12 @@ std::string SensitivityText(const SensitivityReport& report) {
 }
 
 std::string SensitivityCsv(const SensitivityReport& report) {
-  std::string text = "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows\n";
+  std::string text = "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows,predicted_by\n";
   for (const UnitSensitivity& unit : report.units) {
     const std::string measured = unit.measured.has_value() ? absl::StrFormat("%.17g", *unit.measured) : "";
-    absl::StrAppendFormat(&text, "%s,%d,%.17g,%s,%.17g,%d,%.17g,%d,%d\n", CsvText(unit.name), unit.nodes.size(),
+    absl::StrAppendFormat(&text, "%s,%d,%.17g,%s,%.17g,%d,%.17g,%d,%d,%s\n", CsvText(unit.name), unit.nodes.size(),
                           unit.predicted, measured, unit.share, unit.weight_bytes, unit.macs, unit.casts,
-                          unit.overflows ? 1 : 0);
+                          unit.overflows ? 1 : 0, PredictedBy(unit));
   }
   return text;
 }
@@ -82,6 +92,7 @@ void AddSensitivity(JsonText& json, const SensitivityReport& report) {
     json.Value("macs", unit.macs);
     json.Value("casts", unit.casts);
     json.Value("overflows", unit.overflows);
+    json.Value("predicted_by", PredictedBy(unit));
     json.Close('}');
   }
   json.Close(']');

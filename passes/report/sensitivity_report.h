@@ -14,16 +14,17 @@ class JsonText;
 // A heavy node with the light ones that are low because of it (passes/decide/find_units.h). Errors are relative L2
 // errors of the output that has the largest.
 struct UnitSensitivity {
-  std::string name;                // the path of the heavy node
+  std::string name;                      // the path of the heavy node
   std::vector<std::string> nodes;        // all of its nodes
   std::vector<std::string> plain_nodes;  // those without bodies
-  double predicted = 0;            // where it alone is low
-  double share = 0;                // of the squared error that is predicted where all units are low, from 0 to 1
-  std::optional<double> measured;  // where it alone is low, as it was run
-  int64_t weight_bytes = 0;        // in float32, of the constants that it reads low
-  double macs = 0;                 // multiplications with additions of its heavy nodes in a run
-  int64_t casts = 0;               // beside it, where all units are low
-  bool overflows = false;          // finite values were no longer finite when it rounded them
+  double predicted = 0;                  // where it alone is low
+  bool by_derivatives = false;           // of the outputs; else by gains of nodes, which know less
+  double share = 0;                      // of the squared error that is predicted where all units are low, from 0 to 1
+  std::optional<double> measured;        // where it alone is low, as it was run
+  int64_t weight_bytes = 0;              // in float32, of the constants that it reads low
+  double macs = 0;                       // multiplications with additions of its heavy nodes in a run
+  int64_t casts = 0;                     // beside it, where all units are low
+  bool overflows = false;                // finite values were no longer finite when it rounded them
 };
 
 struct SensitivityReport {

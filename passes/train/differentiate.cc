@@ -57,6 +57,27 @@ class Way {
     return found;
   }
 
+  // Takes what Find found. Marks the values of which some way to the loss leads through a node without a rule.
+  IdVector<ValueId, bool> FindBlocked(absl::Span<const NodeId> nodes) const {
+    IdVector<ValueId, bool> is_blocked(model_.num_values(), false);
+    // No gradient goes into bodies.
+    for (const ValueId value : model_.AllValues()) {
+      for (const Use& use : model_.value(value).uses) {
+        if (use.graph != kMainGraph && moves_[value]) is_blocked[value] = true;
+      }
+    }
+    for (const NodeId id : nodes) {
+      const Node& node = model_.node(id);
+      bool is_free = CheckNode(id).ok() && CheckTypes(id).ok();
+      for (const ValueId output : node.PresentOutputs()) is_free = is_free && !(counts_[output] && is_blocked[output]);
+      if (is_free) continue;
+      for (size_t port = 0; port < node.inputs.size(); ++port) {
+        if (TakesGradient(id, port)) is_blocked[node.inputs[port]] = true;
+      }
+    }
+    return is_blocked;
+  }
+
   // Whether there is a rule for each, and what that relies on.
   absl::Status Check(absl::Span<const NodeId> nodes) const {
     absl::Status types;  // an operator that nobody knows gives what it gives, and says more
@@ -284,6 +305,15 @@ std::vector<ValueId> ReachedFrom(const Model& model, ValueId loss, absl::Span<co
   std::vector<ValueId> reached;
   std::copy_if(of.begin(), of.end(), std::back_inserter(reached), [&](ValueId value) { return way.Counts(value); });
   return reached;
+}
+
+std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of) {
+  Way way(model, loss, of);
+  const IdVector<ValueId, bool> is_blocked = way.FindBlocked(way.Find());
+  std::vector<ValueId> found;
+  std::copy_if(of.begin(), of.end(), std::back_inserter(found),
+               [&](ValueId value) { return way.Counts(value) && !is_blocked[value]; });
+  return found;
 }
 
 absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of) {

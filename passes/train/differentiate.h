@@ -33,6 +33,10 @@ absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, Value
 // weights that a loss of one output can train. Rules, and control flow on the way, are not looked at.
 std::vector<ValueId> ReachedFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of);
 
+// Returns those of `of` that the loss depends on, with a rule for every node on every way there, in their order: where
+// Gradients meets no operator without a rule. Linear in the nodes.
+std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of);
+
 }  // namespace amp
 
 #endif  // AMP_PASSES_TRAIN_DIFFERENTIATE_H_

@@ -33,7 +33,7 @@ struct Stepped {
   }
   // Returns the error of all roundings that happen where everything is low.
   double PredictedError(size_t output = 0) const {
-    const RoundingSites sites = FindRoundingSites(session->model(), sums, output);
+    const RoundingSites sites = FindRoundingSites(session->model(), sums, {output});
     double squared = 0;
     for (const RoundingSite& site : sites.values) {
       const bool by_producer = site.producer != kNone && low[site.producer].HasOutput(0);
@@ -166,7 +166,7 @@ TEST_CASE("a Loop multiplies errors as often as it goes round") {
   CHECK(stepped.SquaredGain("twice", 0) == Approx(4));
   // Doubling rounds nothing anew, so that all of the error is the input's: as large as the input's own.
   const ValueErrors& of_x = stepped.sums.values[stepped.Value("x")];
-  const RoundingSites sites = FindRoundingSites(stepped.session->model(), stepped.sums, 0);
+  const RoundingSites sites = FindRoundingSites(stepped.session->model(), stepped.sums, {0});
   double first_reading = 0;
   for (const RoundingSite& site : sites.values) first_reading = std::max(first_reading, site.if_reader);
   CHECK(first_reading >= 0.9 * of_x.squared_rounding / of_x.squared_norm);
@@ -200,12 +200,44 @@ TEST_CASE("each output has sites of its own") {
       [left] y = Mul (x, k)  [right] z = Exp (x) })"},
                                {{"x", Numbers({64})}});
   for (size_t output = 0; output < 2; ++output) {
-    const RoundingSites sites = FindRoundingSites(stepped.session->model(), stepped.sums, output);
+    const RoundingSites sites = FindRoundingSites(stepped.session->model(), stepped.sums, {output});
     for (const RoundingSite& site : sites.values) {
       CHECK(site.reader != stepped.Node(output == 0 ? "right" : "left"));
     }
     CHECK(stepped.PredictedError(output) > 0);
   }
+}
+
+TEST_CASE("what derivatives tell is not looked for, and is taken as it is") {
+  const SessionText text = {.text = R"((float[64] x) => (float[64] y) <float k = {0.7}> {
+      [first] h = Mul (x, k)  [left] a = Exp (h)  [right] b = Neg (h)  [sum] y = Add (a, b) })"};
+  const NamedDatums inputs = {{"x", Numbers({64})}};
+  const Stepped before = Step(text, inputs);
+  const NodeId left = before.Node("left"), right = before.Node("right"), first = before.Node("first");
+  const ValueId h = before.Value("h");
+  Derivatives known = {.inputs = {{{left, 0}, 3}, {{right, 0}, 5}}, .values = {{h, 1}}, .weights = {{first, 7}}};
+  known.is_whole = true;
+  LockStep in_step(*before.session, kLow, before.low, &known);
+  REQUIRE(in_step.Run(inputs).ok());
+  for (const NodeErrors& node : in_step.sums().nodes) {
+    for (const ErrorSource source : kErrorSources) {
+      for (const auto& of_port : node.GainsOf(source)) CHECK(of_port[0].squared_in == 0);
+    }
+  }
+  const double rounding = in_step.sums().values[h].squared_result;
+  CHECK(rounding == Approx(before.sums.values[h].squared_result));
+  const RoundingSites sites = FindRoundingSites(before.session->model(), in_step.sums(), {0}, &known);
+  double as_given = 0, as_read = 0;
+  for (const RoundingSite& site : sites.values) {
+    if (site.value != h) continue;
+    as_given += site.if_producer;
+    as_read += site.if_reader;
+  }
+  // All readers see the same rounding: what it does is not the sum of what it does by each of them.
+  CHECK(as_given == Approx(rounding * 1));
+  CHECK(as_read == Approx(before.sums.values[h].squared_rounding * (3 + 5)));
+  REQUIRE(sites.weights.size() == 1);
+  CHECK(sites.weights[0].squared_error == 7);
 }
 
 TEST_CASE("numbers that overflow are told, and do not go on") {

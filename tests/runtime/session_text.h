@@ -36,12 +36,16 @@ inline onnx::TensorProto ProtoOf(const std::string& name, const Tensor& tensor) 
   return proto;
 }
 
-inline absl::StatusOr<std::unique_ptr<Session>> CreateSession(const SessionText& text, const SessionOptions& options) {
+inline absl::StatusOr<LoadedFile> LoadText(const SessionText& text) {
   AMP_ASSIGN_OR_RETURN(const std::string parsed, ParseOnnxText(text.text));
   onnx::ModelProto model;
   AMP_CHECK(model.ParseFromString(parsed));
   for (const auto& [name, tensor] : text.constants) *model.mutable_graph()->add_initializer() = ProtoOf(name, tensor);
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(model.SerializeAsString()));
+  return ParseModel(model.SerializeAsString());
+}
+
+inline absl::StatusOr<std::unique_ptr<Session>> CreateSession(const SessionText& text, const SessionOptions& options) {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadText(text));
   return Session::Create(std::move(file), options);
 }
 

@@ -141,9 +141,7 @@ SettlingRewrite SettlingRewriteOf(const Setup& setup, const ModelLoader& load) {
     const Model& graph = *other.outcome.model;
     AMP_ASSIGN_OR_RETURN(model.file, CopyModel(graph.proto(), graph.weights(), other.file.external));
     model.is_converted = true;
-    // A weight is read once in a run, another value is written and read.
-    model.saved_bytes = static_cast<double>(report.weight_bytes_before - report.weight_bytes_after +
-                                            2 * (report.activation_bytes_before - report.activation_bytes_after));
+    model.saved_weight_bytes = static_cast<double>(report.weight_bytes_before - report.weight_bytes_after);
     return model;
   };
 }

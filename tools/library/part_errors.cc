@@ -13,6 +13,7 @@
 #include "runtime/lock_step.h"
 #include "runtime/plan/program.h"
 #include "runtime/rounding_sites.h"
+#include "tools/library/output_derivatives.h"
 #include "tools/library/verify_cost.h"
 
 namespace amp {
@@ -20,7 +21,6 @@ namespace {
 
 // Norms alone are kept of a run in lock step, and they hardly differ from sample to sample.
 constexpr size_t kMostInStep = 2;
-constexpr double kBytesLow = 2, kBytesHigh = 4;
 
 }  // namespace
 
@@ -36,11 +36,10 @@ class PartErrorFinder {
         units_(FindUnits(model_, decided_)) {}
 
   absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external, const std::vector<double>& sample_errors) {
-    AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), std::move(external)));
+    AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), external));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(copy)));
     const Model& run = session->model();
     FindSamePlaces(run);
-    LockStep in_step(*session, low_type_, low_ports_);
     const size_t num_runs = std::min(kMostInStep, sample_errors.size());
     const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> inputs) {
       if (node.Has(Role::kHeavy)) flops_[&node] += FlopsOfNode(node, inputs) / static_cast<double>(num_runs);
@@ -50,6 +49,18 @@ class PartErrorFinder {
     std::iota(worst.begin(), worst.end(), size_t{0});
     std::stable_sort(worst.begin(), worst.end(),
                      [&](size_t a, size_t b) { return sample_errors[a] > sample_errors[b]; });
+    AMP_ASSIGN_OR_RETURN(copy, CopyModel(model_.proto(), model_.weights(), std::move(external)));
+    const NodeGate may_go_on = [&](const Node&, absl::Span<const Datum* const>) {
+      return options_.may_go_on ? options_.may_go_on() : absl::OkStatus();
+    };
+    AMP_ASSIGN_OR_RETURN(const std::vector<Derivatives> known, FindDerivatives({.session = *session,
+                                                                                .file = std::move(copy),
+                                                                                .low = low_type_,
+                                                                                .low_ports = low_ports_,
+                                                                                .sample = samples_.sample(worst[0]),
+                                                                                .outputs = samples_.expected(worst[0]),
+                                                                                .may_go_on = &may_go_on}));
+    LockStep in_step(*session, low_type_, low_ports_, &known.front());
     for (size_t i = 0; i < num_runs; ++i) {
       if (options_.on_progress) {
         AMP_RETURN_IF_ERROR(
@@ -58,8 +69,9 @@ class PartErrorFinder {
       AMP_RETURN_IF_ERROR(in_step.Run(samples_.sample(worst[i]), &gate));
     }
     Describe(run, in_step.sums());
-    for (size_t output = 0; output < run.graph(kMainGraph).outputs.size(); ++output) {
-      AddSites(run, FindRoundingSites(run, in_step.sums(), output));
+    const std::vector<std::vector<size_t>> groups = GroupOutputs(run.graph(kMainGraph).outputs.size());
+    for (size_t i = 0; i < groups.size(); ++i) {
+      AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], &known[i]));
     }
     AddTraffic(*session, in_step.sums());
     FindPlaces();
@@ -131,10 +143,16 @@ class PartErrorFinder {
     for (const RoundingSite& site : sites.values) {
       const size_t producer = PartOfOutput(run, site.value), reader = PartOfInput(site.reader, site.port);
       if (producer == NoPart() && reader == NoPart()) continue;
+      for (const size_t part : {producer, reader}) {
+        if (part != NoPart() && !site.by_derivatives) found_.parts_[part].by_derivatives = false;
+      }
       added.push_back({producer, reader, site.if_producer, site.if_reader});
     }
     for (const WeightSite& site : sites.weights) {
-      if (part_of_[site.node] != NoPart()) added.push_back({NoPart(), part_of_[site.node], 0, site.squared_error});
+      const size_t part = part_of_[site.node];
+      if (part == NoPart()) continue;
+      if (!site.by_derivatives) found_.parts_[part].by_derivatives = false;
+      added.push_back({NoPart(), part, 0, site.squared_error});
     }
   }
 
@@ -159,7 +177,7 @@ class PartErrorFinder {
       traffic.elements = static_cast<double>(constant == nullptr ? sums.values[id].elements : constant->num_elements());
       if (traffic.is_weight) {
         for (const size_t reader : low_readers) {
-          found_.parts_[reader].weight_bytes += static_cast<int64_t>(traffic.elements * kBytesHigh);
+          found_.parts_[reader].weight_bytes += static_cast<int64_t>(traffic.HighBytes());
         }
       } else {
         CountCasts(traffic, low_readers);
@@ -228,15 +246,10 @@ double PartErrors::ErrorAt(const Site& site, const LowParts& low) const {
 double PartErrors::SavedBy(const Traffic& traffic, const LowParts& low) const {
   const auto is_low = [&](size_t part) { return part < low.size() && low[part]; };
   const auto num_low = std::count_if(traffic.readers.begin(), traffic.readers.end(), is_low);
-  const bool has_high = num_low < std::ssize(traffic.readers);
-  if (traffic.is_weight) {
-    // Held in both types where both are read.
-    return num_low == 0 ? 0 : traffic.elements * (has_high ? -kBytesLow : kBytesHigh - kBytesLow);
-  }
-  const bool is_given_low = is_low(traffic.producer);
-  const auto num_in_low = static_cast<double>(num_low + (is_given_low ? 1 : 0));
-  const double cast = (is_given_low ? has_high : num_low > 0) ? traffic.elements * (kBytesHigh + kBytesLow) : 0;
-  return traffic.elements * num_in_low * (kBytesHigh - kBytesLow) - cast;
+  const bool is_given_low = is_low(traffic.producer), is_given_high = !traffic.is_weight && !is_given_low;
+  const bool has_low = is_given_low || num_low > 0;
+  const bool has_high = is_given_high || num_low < std::ssize(traffic.readers);
+  return traffic.HighBytes() - (has_high ? traffic.HighBytes() : 0) - (has_low ? traffic.LowBytes() : 0);
 }
 
 double PartErrors::Choice::SquaredError() const {

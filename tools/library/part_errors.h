@@ -1,5 +1,7 @@
 // The parts of a model that may become low (passes/decide/find_units.h), and what is predicted of every choice among
-// them from one run in lock step (runtime/lock_step.h): the error of the outputs, and the bytes that are saved.
+// them: the error of the outputs, and the bytes that are saved. Roundings are seen in a run in lock step
+// (runtime/lock_step.h). What they do to the outputs is told by derivatives (tools/library/output_derivatives.h), or by
+// gains in that run where there are none.
 #ifndef AMP_TOOLS_LIBRARY_PART_ERRORS_H_
 #define AMP_TOOLS_LIBRARY_PART_ERRORS_H_
 
@@ -23,6 +25,7 @@ struct Part {
   std::vector<std::string> plain_nodes;  // those of `nodes` that have no bodies
   bool has_run = false;                  // on a sample: not where it lies in a branch that none takes
   bool overflows = false;                // finite values are not finite in the low type, on exact inputs alone
+  bool by_derivatives = true;            // what its roundings do is told by derivatives, of none by gains
 };
 
 // Which parts are low, by their index.
@@ -57,6 +60,11 @@ class PartErrors {
   // Returns the choice with this part of the other type. Linear in what is beside the part, and in parts and outputs.
   Choice Changed(const Choice& from, size_t part) const;
 
+  // Returns the choices of parts that may be low for which no other has both a smaller error, summed over the outputs,
+  // and more saved bytes for some price of an error: the convex hull, from the largest error down to nothing low. A
+  // minimum cut for each. They see what single parts do not: that casts go where neighbours change together.
+  std::vector<LowParts> BestChoices(const LowParts& may_be_low) const;
+
  private:
   friend class PartErrorFinder;
   // A rounding on the way from one part to another, each `num_parts` where that is no part. Of weights: if_producer is
@@ -65,13 +73,19 @@ class PartErrors {
     size_t producer = 0, reader = 0;
     double if_producer = 0, if_reader = 0;
   };
-  // A value with its elements, and who gives and reads it: a cast serves all readers.
+  // A value with its elements, and who gives and reads it. In a run it is written and read, a weight is read. Where it
+  // is wanted in both types it is there in both, as a cast serves all readers.
   struct Traffic {
     size_t producer = 0;
     std::vector<size_t> readers;
     double elements = 0;
     bool is_weight = false;
+
+    double LowBytes() const { return (is_weight ? 2 : 4) * elements; }
+    double HighBytes() const { return 2 * LowBytes(); }
   };
+
+  class Cutter;
 
   double ErrorAt(const Site& site, const LowParts& low) const;
   double SavedBy(const Traffic& traffic, const LowParts& low) const;

@@ -6,11 +6,16 @@
 
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
+#include "runtime/plan/program.h"
 #include "tools/library/option_names.h"
 #include "tools/library/output_error.h"
 #include "tools/library/sample_inputs.h"
 
 namespace amp {
+
+double SampleErrors::Largest() const {
+  return of_samples.empty() ? 0 : *std::max_element(of_samples.begin(), of_samples.end());
+}
 
 absl::StatusOr<std::unique_ptr<SampleRuns>> SampleRuns::Make(const RewriteOptions& options, const ModelLoader& load) {
   std::unique_ptr<SampleRuns> runs(new SampleRuns(options));
@@ -19,7 +24,9 @@ absl::StatusOr<std::unique_ptr<SampleRuns>> SampleRuns::Make(const RewriteOption
   for (std::string& path : FindNodePaths(session->model()).nodes) runs->nodes_.insert(std::move(path));
   for (const std::string& path : options.calibration) {
     AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(path, *session));
-    absl::StatusOr<std::vector<Datum>> outputs = session->Run(sample, runs->HowToRun());
+    double value_bytes = 0;
+    absl::StatusOr<std::vector<Datum>> outputs = runs->Run(*session, sample, value_bytes);
+    if (runs->samples_.empty()) runs->value_bytes_ = value_bytes;
     if (options.may_go_on) AMP_RETURN_IF_ERROR(options.may_go_on());  // its error is not the sample's
     if (!outputs.ok()) return InFile(Escaped(path), outputs.status());
     runs->samples_.push_back(std::move(sample));
@@ -34,19 +41,30 @@ absl::StatusOr<std::unique_ptr<Session>> SampleRuns::MakeSession(LoadedFile file
   return Session::Create(std::move(file), OneByOne(how));
 }
 
-absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session, size_t begin, size_t end,
-                                                         RewriteOptions::Metric metric) const {
-  std::vector<double> errors;
+absl::StatusOr<std::vector<Datum>> SampleRuns::Run(const Session& session, const NamedDatums& sample,
+                                                   double& value_bytes) const {
+  const ValueObserver count = [&](ValueId id, const Datum& datum) {
+    const bool is_given = session.model().value(id).producer != kNone && session.program().constants[id].IsEmpty();
+    if (is_given && datum.tensor() != nullptr) value_bytes += static_cast<double>(datum.tensor()->size_bytes());
+  };
+  return session.Run(sample, {.observer = &count, .may_go_on = options_.may_go_on ? &gate_ : nullptr});
+}
+
+absl::StatusOr<SampleErrors> SampleRuns::ErrorsOf(const Session& session, size_t begin, size_t end,
+                                                  RewriteOptions::Metric metric) const {
+  SampleErrors errors;
   bool has_compared = begin == end;
   for (size_t i = begin; i < end; ++i) {
-    AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(InputsFor(session, samples_[i]), HowToRun()));
+    double value_bytes = 0;
+    AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, Run(session, InputsFor(session, samples_[i]), value_bytes));
+    if (i == begin) errors.value_bytes = value_bytes;
     double worst = 0;
     for (size_t output = 0; output < outputs.size(); ++output) {
       const std::optional<double> error = OutputError(metric, expected_[i][output], outputs[output]);
       if (error.has_value() && !(*error <= worst)) worst = *error;
       has_compared = has_compared || error.has_value();
     }
-    errors.push_back(worst);
+    errors.of_samples.push_back(worst);
   }
   if (has_compared) return errors;
   using Metric = RewriteOptions::Metric;
@@ -57,11 +75,17 @@ absl::StatusOr<std::vector<double>> SampleRuns::ErrorsOf(const Session& session,
   return UsageError("--calibration: expected samples on which an output has finite elements, found none");
 }
 
-absl::StatusOr<double> SampleRuns::ErrorOf(LoadedFile file, size_t begin, size_t end,
-                                           RewriteOptions::Metric metric) const {
+absl::StatusOr<SampleErrors> SampleRuns::ErrorsOf(LoadedFile file, size_t begin, size_t end,
+                                                  RewriteOptions::Metric metric) const {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(std::move(file)));
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> errors, ErrorsOf(*session, begin, end, metric));
-  return errors.empty() ? 0 : *std::max_element(errors.begin(), errors.end());
+  return ErrorsOf(*session, begin, end, metric);
+}
+
+absl::StatusOr<double> SampleRuns::ValueBytesOf(LoadedFile file) const {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(std::move(file)));
+  double value_bytes = 0;
+  AMP_RETURN_IF_ERROR(Run(*session, InputsFor(*session, samples_[0]), value_bytes).status());
+  return value_bytes;
 }
 
 }  // namespace amp

@@ -102,11 +102,11 @@ class Searcher {
     AMP_ASSIGN_OR_RETURN(LoadedFile copy,
                          CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples_->MakeSession(std::move(copy)));
-    AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors,
+    AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
                          samples_->ErrorsOf(*all_low, 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
     AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
-    AMP_ASSIGN_OR_RETURN(errors_,
-                         PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors));
+    AMP_ASSIGN_OR_RETURN(
+        errors_, PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors.of_samples));
     report_.num_parts = std::ssize(errors_->parts());
     for (const Part& part : errors_->parts()) {
       all_.push_back(part.has_run);
@@ -163,13 +163,21 @@ class Searcher {
   absl::StatusOr<LoggedChoice> RunOf(const LowParts& low) {
     if (const LoggedChoice* const known = log_->Find(low)) return *known;
     AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
-    LoggedChoice run = {0, std::nullopt, settled.saved_bytes, settled.is_converted};
+    LoggedChoice run;
+    run.is_converted = settled.is_converted;
+    double value_bytes = 0;
     if (own_metric_ != nullptr) {
       AMP_ASSIGN_OR_RETURN(const double number, own_metric_->Of(settled.file));
       run.error = std::isfinite(number) ? *report_.baseline - number : std::numeric_limits<double>::infinity();
+      AMP_ASSIGN_OR_RETURN(value_bytes, samples_->ValueBytesOf(std::move(settled.file)));
     } else {
-      AMP_ASSIGN_OR_RETURN(run.error, samples_->ErrorOf(std::move(settled.file), 0, num_searched_, options_.metric));
+      AMP_ASSIGN_OR_RETURN(const SampleErrors errors,
+                           samples_->ErrorsOf(std::move(settled.file), 0, num_searched_, options_.metric));
+      run.error = errors.Largest();
+      value_bytes = errors.value_bytes;
     }
+    // A value is written and read, a weight is read.
+    run.saved_bytes = settled.saved_weight_bytes + 2 * (samples_->value_bytes() - value_bytes);
     AMP_RETURN_IF_ERROR(log_->Keep(low, run));
     return run;
   }
@@ -179,8 +187,9 @@ class Searcher {
     LoggedChoice run = *log_->Find(low);
     if (run.held_out.has_value()) return *run.held_out;
     AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
-    AMP_ASSIGN_OR_RETURN(run.held_out,
-                         samples_->ErrorOf(std::move(settled.file), num_searched_, samples_->size(), options_.metric));
+    AMP_ASSIGN_OR_RETURN(const SampleErrors errors,
+                         samples_->ErrorsOf(std::move(settled.file), num_searched_, samples_->size(), options_.metric));
+    run.held_out = errors.Largest();
     AMP_RETURN_IF_ERROR(log_->Keep(low, run));
     return *run.held_out;
   }
@@ -209,15 +218,48 @@ class Searcher {
     return std::max(gain, 0.0) / std::max(from.saved - raised.saved, 1.0);
   }
 
-  // The parts in the order in which they are raised, one after the other, and each choice on the way.
+  // The choices on the way from all low to nothing low: the best ones by predictions, from the largest error down.
   std::vector<LowParts> Order() const {
+    LowParts harmless = all_;
+    for (size_t part = 0; part < all_.size(); ++part) {
+      if (IsHarmful(part)) harmless[part] = false;
+    }
+    std::vector<LowParts> order = RaiseOneByOne();
+    for (LowParts& choice : errors_->BestChoices(harmless)) order.push_back(std::move(choice));
+    return FrontOf(order);
+  }
+
+  bool IsHarmful(size_t part) const {
+    return errors_->parts()[part].overflows && !std::isfinite(report_.choices.front().error);
+  }
+
+  // Leaves out choices for which another one saves no less at an error that is no larger.
+  std::vector<LowParts> FrontOf(const std::vector<LowParts>& choices) const {
+    std::vector<PartErrors::Choice> known;
+    for (const LowParts& low : choices) known.push_back(errors_->Evaluate(low));
+    std::stable_sort(known.begin(), known.end(), [](const PartErrors::Choice& a, const PartErrors::Choice& b) {
+      return std::pair(a.SquaredError(), -a.saved) < std::pair(b.SquaredError(), -b.saved);
+    });
+    std::vector<LowParts> front = {LowParts(all_.size(), false)};
+    double most_saved = 0;
+    for (const PartErrors::Choice& choice : known) {
+      if (choice.saved <= most_saved || choice.low == all_) continue;
+      most_saved = choice.saved;
+      front.push_back(choice.low);
+    }
+    front.push_back(all_);
+    std::reverse(front.begin(), front.end());
+    return front;
+  }
+
+  // The parts in the order in which they are raised, one after the other, and each choice on the way.
+  std::vector<LowParts> RaiseOneByOne() const {
     PartErrors::Choice choice = errors_->Evaluate(all_);
     std::vector<LowParts> order = {choice.low};
     std::vector<size_t> open;
     for (size_t part = 0; part < choice.low.size(); ++part) {
       if (!all_[part]) continue;
-      const bool is_harmful = errors_->parts()[part].overflows && !std::isfinite(report_.choices.front().error);
-      if (is_harmful) {
+      if (IsHarmful(part)) {
         choice = errors_->Changed(choice, part);
       } else {
         open.push_back(part);

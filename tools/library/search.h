@@ -2,9 +2,9 @@
 // in few runs whatever the number of parts.
 //
 //   1. everything low is run; within the error, that is the answer
-//   2. one run in lock step predicts every choice (tools/library/part_errors.h); parts are raised to float32 in the
-//      order of what that takes off the error for the bytes that it costs
-//   3. the shortest beginning of that order that is within is found by runs, by halves and predictions
+//   2. errors and bytes of every choice are predicted (tools/library/part_errors.h). The best choices by predictions
+//      are those of minimum cuts, one for each price of an error, and of raising parts to float32 one by one
+//   3. the first of them that is within is found by runs, by halves and predictions
 //   4. raised parts are lowered again, those first that save the most bytes for their error; each try is a run. Where
 //      predictions know no more of them, runs that are left go to those that save the most
 //   5. the choice is run on samples that were held out; if it fails there, the next best one is

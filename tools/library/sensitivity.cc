@@ -25,6 +25,7 @@ UnitSensitivity SensitivityOf(const Part& part) {
   unit.weight_bytes = part.weight_bytes;
   unit.macs = part.macs;
   unit.casts = part.casts;
+  unit.by_derivatives = part.by_derivatives;
   return unit;
 }
 
@@ -62,7 +63,9 @@ absl::Status MeasureUnits(const SensitivityTask& task, const SampleRuns& samples
       if (other != i) settled.deny.insert(settled.deny.end(), nodes.begin(), nodes.end());
     }
     AMP_ASSIGN_OR_RETURN(SettledModel alone, task.rewrite(settled));
-    AMP_ASSIGN_OR_RETURN(report.units[i].measured, samples.ErrorOf(std::move(alone.file), 0, samples.size(), kMetric));
+    AMP_ASSIGN_OR_RETURN(const SampleErrors errors,
+                         samples.ErrorsOf(std::move(alone.file), 0, samples.size(), kMetric));
+    report.units[i].measured = errors.Largest();
   }
   return absl::OkStatus();
 }
@@ -75,12 +78,11 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   report.samples = static_cast<int64_t>(samples->size());
   AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples->MakeSession(std::move(copy)));
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> sample_errors,
-                       samples->ErrorsOf(*all_low, 0, samples->size(), kMetric));
-  report.measured = *std::max_element(sample_errors.begin(), sample_errors.end());
+  AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors, samples->ErrorsOf(*all_low, 0, samples->size(), kMetric));
+  report.measured = sample_errors.Largest();
   AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
-  AMP_ASSIGN_OR_RETURN(const PartErrors errors,
-                       PartErrors::Find(task.options, task.low, decided, task.external, *samples, sample_errors));
+  AMP_ASSIGN_OR_RETURN(const PartErrors errors, PartErrors::Find(task.options, task.low, decided, task.external,
+                                                                 *samples, sample_errors.of_samples));
   AddErrors(errors, report);
   AMP_RETURN_IF_ERROR(MeasureUnits(task, *samples, report));
   return report;

@@ -1,5 +1,5 @@
-// --sensitivity: which parts of a model lose the most in 16 bits, found in one run in lock step (runtime/lock_step.h)
-// instead of one run for each part.
+// --sensitivity: which parts of a model lose the most in 16 bits, predicted (tools/library/part_errors.h) instead of
+// found by one run for each part.
 #ifndef AMP_TOOLS_LIBRARY_SENSITIVITY_H_
 #define AMP_TOOLS_LIBRARY_SENSITIVITY_H_
 

@@ -28,7 +28,7 @@ struct SettledNodes {
 struct SettledModel {
   LoadedFile file;
   bool is_converted = false;
-  double saved_bytes = 0;  // that a run moves less, casts included, as far as sizes are known
+  double saved_weight_bytes = 0;
 };
 using SettlingRewrite = std::function<absl::StatusOr<SettledModel>(const SettledNodes&)>;
 

@@ -105,6 +105,21 @@ TEST_CASE("a loss of one output reaches the weights of that output") {
   CHECK(ReachedFrom(*model, Find(*model, "loss"), weights) == std::vector<ValueId>{Find(*model, "w")});
 }
 
+TEST_CASE("values behind an operator without a rule can be differentiated by, those ahead of it cannot") {
+  const std::unique_ptr<Model> model = GraphFromText(std::string(kHead) + R"(g (float[2] x, bool c) => (float loss) {
+    ahead = Neg (x)  read = Neg (ahead)  beside = Neg (x)
+    a = If (c) <then_branch = t () => (float[2] u) { u = Neg (read) }, else_branch = e () => (float[2] v) { v = Abs (x) }>
+    behind = Add (a, beside)  loss = ReduceSum <keepdims = 0> (behind) })");
+  InferTypes(*model);
+  const auto find = [&](const std::vector<std::string>& names) {
+    std::vector<ValueId> values;
+    for (const std::string& name : names) values.push_back(Find(*model, name));
+    return values;
+  };
+  CHECK(DifferentiableFrom(*model, Find(*model, "loss"), find({"x", "ahead", "read", "beside", "behind", "a"})) ==
+        find({"beside", "behind", "a"}));
+}
+
 TEST_CASE("no gradient goes through control flow on the way; beside it there may be some") {
   const std::string branches = R"(<
     then_branch = t () => (float[2] u) { u = Neg (CAPTURED) }, else_branch = e () => (float[2] v) { v = Abs (CAPTURED) }>)";

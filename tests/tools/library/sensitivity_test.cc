@@ -84,11 +84,33 @@ TEST_CASE("a file gets the same as CSV") {
   const json found = run.Report({absl::StrCat("--sensitivity=", run.folder.File("s.csv"))});
   const std::vector<std::string> lines = absl::StrSplit(run.folder.Read("s.csv"), '\n', absl::SkipEmpty());
   REQUIRE(lines.size() == 3);
-  CHECK(lines[0] == "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows");
+  CHECK(lines[0] == "unit,nodes,predicted_error,measured_error,share,weight_bytes,macs,casts,overflows,predicted_by");
   const std::vector<std::string> cells = absl::StrSplit(lines[1], ',');
   CHECK(cells[0] == found["units"][0]["unit"].get<std::string>());
   CHECK(std::stod(cells[2]) == found["units"][0]["predicted_error"].get<double>());
   CHECK(cells[3].empty());
+  CHECK(cells[9] == "derivatives");
+  CHECK(found["units"][0]["predicted_by"] == "derivatives");
+}
+
+TEST_CASE("parts ahead of what no derivative goes through are predicted by gains, and that is said") {
+  std::string weight;
+  for (int i = 0; i < 32 * 32; ++i) absl::StrAppend(&weight, i == 0 ? "" : ", ", 0.01 * ((i * 7) % 23 - 11));
+  const SensitivityFolder run(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] y) <float zero = {0}, float[32,32] w = {)",
+                                           weight, R"(}> {
+      sum = ReduceSum <keepdims = 0> (x)  is_large = Greater (sum, zero)
+      [ahead] a = MatMul (x, w)
+      [branch] h = If (is_large) <then_branch = t () => (float[8,32] u) { u = Neg (a) },
+                                  else_branch = e () => (float[8,32] v) { v = Tanh (a) }>
+      [behind] y = MatMul (h, w) })"));
+  const json found = run.Report({"--sensitivity"});
+  INFO(found.dump(1));
+  REQUIRE(found["units"].size() == 2);
+  for (const json& unit : found["units"])
+    CHECK(unit["predicted_by"] == (unit["unit"] == "ahead" ? "gains" : "derivatives"));
+  const ToolOutput output = RunAmpRewrite({run.in, "--sensitivity", "--calibration", run.sample});
+  CHECK(absl::StrContains(output.out, "1 unit is predicted by gains of nodes"));
 }
 
 TEST_CASE("a model of which nothing becomes low has no parts") {

@@ -427,7 +427,8 @@ def sensitivity(
     Returns:
         "units", the largest error first, each with "unit", its heavy node, "nodes", "predicted_error", the relative L2
         error of the worst output where it alone is low, "measured_error" or None, "share" of the squared error, from
-        0 to 1, "weight_bytes", "macs", "casts"; and "measured_error" with all of them low, "samples".
+        0 to 1, "weight_bytes", "macs", "casts", "predicted_by" ("derivatives", or "gains", which know less); and
+        "measured_error" with all of them low, "samples".
 
     Example:
         >>> import amp_rewrite as amp, numpy as np

@@ -1,0 +1,323 @@
+#include "tools/library/output_derivatives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "ir/graph/append_nodes.h"
+#include "ir/graph/graph_ports.h"
+#include "ir/graph/infer.h"
+#include "passes/train/differentiate.h"
+#include "passes/train/prepare_for_training.h"
+#include "runtime/hardware/usable_memory.h"
+#include "runtime/plan/program.h"
+#include "runtime/rounding_sums.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kMostGroups = 8;
+// Runs in all directions of all groups; the fewest directions of a group.
+constexpr size_t kMostRuns = 8, kUsualDirections = 2;
+constexpr uint64_t kSeed = 1;
+
+const Tensor* Float32Of(const Datum& datum) {
+  const Tensor* const tensor = datum.tensor();
+  return tensor != nullptr && tensor->dtype() == DType::kFloat32 && tensor->num_elements() > 0 ? tensor : nullptr;
+}
+
+// A place where a value or a weight is read, or all such places of a value.
+struct Place {
+  ValueId value = kNone;
+  NodeId reader = kNone;  // kNone: all of them
+  size_t port = 0;
+  bool is_weight = false;
+  std::string name;  // of the value in the differentiated model whose derivative this is
+  // Sums over the directions of the group at hand.
+  RoundingEffect sums = {};
+  double squared_of_weight = 0;
+  size_t seen = 0;
+};
+
+class DerivativeFinder {
+ public:
+  explicit DerivativeFinder(DerivativeTask task)
+      : task_(std::move(task)), model_(task_.session.model()), groups_(GroupOutputs(task_.outputs.size())) {}
+
+  absl::StatusOr<std::vector<Derivatives>> Find() {
+    std::vector<Derivatives> found(groups_.size());
+    absl::StatusOr<std::unique_ptr<Session>> session = Differentiate();
+    if (!session.ok() || is_of_.empty()) return found;
+    session_ = *std::move(session);
+    const size_t directions = std::clamp<size_t>(kMostRuns / groups_.size(), 1, kUsualDirections);
+    for (size_t group = 0; group < groups_.size(); ++group) {
+      for (Place& place : places_) place.sums = {}, place.squared_of_weight = 0, place.seen = 0;
+      for (size_t i = 0; i < directions; ++i) {
+        const absl::Status ran = RunAlong(groups_[group]);
+        if (!callers_error_.ok()) return callers_error_;
+        if (!ran.ok()) return std::vector<Derivatives>(groups_.size());
+      }
+      found[group] = Conclude(directions);
+    }
+    return found;
+  }
+
+ private:
+  bool IsConstant(ValueId value) const { return !task_.session.program().constants[value].IsEmpty(); }
+
+  // The places of the main graph where something is rounded if all that may be is low.
+  void FindPlaces() {
+    for (const ValueId id : model_.AllValues()) {
+      const Value& value = model_.value(id);
+      if (value.dtype != DType::kFloat32) continue;
+      const bool is_constant = IsConstant(id);
+      const bool is_given_low =
+          value.producer != kNone && !is_constant && task_.low_ports[value.producer].HasOutput(value.producer_port);
+      bool is_rounded = is_given_low;
+      for (const Use& use : value.uses) {
+        is_rounded = is_rounded || (!use.IsGraphOutput() && task_.low_ports[use.node].HasInput(use.port));
+      }
+      if (!is_rounded || (is_constant && !Changes(id))) continue;
+      if (value.graph != kMainGraph) {
+        is_whole_ = false;
+        continue;
+      }
+      if (is_given_low) places_.push_back({.value = id, .name = value.name});
+      if (!is_constant) wanted_.insert(value.name);
+      for (const Use& use : value.uses) {
+        if (use.IsModelOutput() || (is_constant && !task_.low_ports[use.node].HasInput(use.port))) continue;
+        if (use.graph != kMainGraph) {
+          is_whole_ = false;
+          continue;
+        }
+        places_.push_back(
+            {.value = id, .reader = use.node, .port = use.port, .is_weight = is_constant, .name = value.name});
+      }
+    }
+  }
+
+  // Whether rounding changes a constant.
+  bool Changes(ValueId constant) const {
+    const Tensor* const tensor = Float32Of(task_.session.program().constants[constant]);
+    if (tensor == nullptr) return false;
+    const auto elements = tensor->elements<float>();
+    return EffectOfRounding(elements, task_.low, elements).squared_roundings > 0;
+  }
+
+  // Gives each reader of a value that has several a value of its own.
+  void SplitReaders(Model& model) {
+    absl::flat_hash_map<ValueId, size_t> readers;
+    for (const Place& place : places_) readers[place.value] += place.reader == kNone ? 0 : 1;
+    for (Place& place : places_) {
+      if (place.reader == kNone || (readers[place.value] == 1 && model_.value(place.value).uses.size() == 1)) continue;
+      const ValueId value = Find(model, place.name);
+      const NodeId reader = ReaderIn(model, place);
+      if (value == kNone || reader == kNone || model.node(reader).Input(place.port) != value) {
+        place.name.clear();
+        continue;
+      }
+      const NodeId producer = model.value(value).producer;
+      place.name = model.UniqueName(absl::StrCat(place.name, "/read"));
+      const NodeId copy =
+          model.InsertAfter(kMainGraph, producer,
+                            {.op_type = "Identity", .name = place.name, .inputs = {value}, .outputs = {place.name}});
+      model.CopyType(value, model.node(copy).outputs[0]);
+      model.SetInput(reader, place.port, model.node(copy).outputs[0]);
+    }
+  }
+
+  static ValueId Find(const Model& model, const std::string& name) {
+    const auto& names = model.graph(kMainGraph).names;
+    const auto it = names.find(name);
+    return it == names.end() ? ValueId(kNone) : it->second;
+  }
+
+  // The node that gives the same values.
+  NodeId ReaderIn(const Model& model, const Place& place) const {
+    return model.value(Find(model, model_.value(model_.node(place.reader).Output(0)).name)).producer;
+  }
+
+  // Rules may have to know shapes.
+  void StateShapes(Model& model) const {
+    for (const ValueId input : model.graph(kMainGraph).inputs) {
+      const auto given = task_.sample.find(model.value(input).name);
+      const Tensor* const tensor = given == task_.sample.end() ? nullptr : given->second.tensor();
+      if (tensor != nullptr && tensor->dtype() == model.value(input).dtype) {
+        StateType(model, input, tensor->dtype(), {tensor->dims().begin(), tensor->dims().end()});
+      }
+    }
+  }
+
+  // Returns the sum of all outputs, each element times an input of the model; kNone if there is no such output.
+  ValueId AddLoss(Model& model) {
+    NodeAppender append(model, "rounding");
+    std::vector<ValueId> sums;
+    directions_.resize(task_.outputs.size());
+    for (size_t i = 0; i < task_.outputs.size(); ++i) {
+      const Tensor* const output = Float32Of(task_.outputs[i]);
+      const ValueId value = model.graph(kMainGraph).outputs[i];
+      if (output == nullptr || model.value(value).dtype != DType::kFloat32) continue;
+      directions_[i] = model.UniqueName("direction");
+      const ValueId direction =
+          AddGraphInput(model, directions_[i], DType::kFloat32, {output->dims().begin(), output->dims().end()},
+                        std::vector<std::string>(output->dims().size()));
+      sums.push_back(append.Add("ReduceSum", {append.Add("Mul", {value, direction})}, {{"keepdims", int64_t{0}}}));
+    }
+    if (sums.empty()) return kNone;
+    return sums.size() == 1 ? sums.front() : append.Add("Sum", sums);
+  }
+
+  // Returns a session that computes the model and its derivatives.
+  absl::StatusOr<std::unique_ptr<Session>> Differentiate() {
+    FindPlaces();
+    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                         Model::Create(std::move(task_.file.arena), task_.file.model, nullptr, task_.file.weights()));
+    StateShapes(*model);
+    InferTypes(*model);
+    SplitReaders(*model);
+    AMP_ASSIGN_OR_RETURN(model, PrepareForTraining(std::move(model)));
+    if (model->graph(kMainGraph).outputs.size() != task_.outputs.size()) return UsageError("other outputs");
+    const ValueId loss = AddLoss(*model);
+    if (loss == kNone) return UsageError("no float32 output");
+    InferTypes(*model);
+    std::vector<ValueId> asked;
+    absl::flat_hash_set<ValueId> seen;
+    for (const Place& place : places_) {
+      const ValueId value = Find(*model, place.name);
+      if (value != kNone && seen.insert(value).second) asked.push_back(value);
+    }
+    const std::vector<ValueId> of = DifferentiableFrom(*model, loss, asked);
+    NodeAppender append(*model, "rounding");
+    const ValueId one = append.Scalar(1, DType::kFloat32);
+    AMP_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients, Gradients(*model, loss, one, of));
+    absl::flat_hash_map<std::string, std::vector<size_t>> places_of;
+    for (size_t i = 0; i < places_.size(); ++i) places_of[places_[i].name].push_back(i);
+    for (size_t i = 0; i < of.size(); ++i) {
+      std::vector<size_t>& same = is_of_[model->value(gradients[i]).name];
+      for (const size_t place : places_of[model->value(of[i]).name]) same.push_back(place);
+    }
+    model->Commit();
+    LoadedFile file = std::move(task_.file);
+    file.model = &model->LendProto();
+    file.arena = model->ReleaseArena();
+    return Session::Create(std::move(file), OneByOne());
+  }
+
+  // Runs forward and backward, with random signs for the outputs of the group.
+  absl::Status RunAlong(const std::vector<size_t>& group) {
+    NamedDatums inputs = task_.sample;
+    for (size_t i = 0; i < directions_.size(); ++i) {
+      if (directions_[i].empty()) continue;
+      const Tensor& output = *task_.outputs[i].tensor();
+      AMP_ASSIGN_OR_RETURN(Tensor direction, Tensor::Create(DType::kFloat32, output.dims()));
+      const bool is_in = std::find(group.begin(), group.end(), i) != group.end();
+      const double norm = std::sqrt(SumOfSquares(output.elements<float>()));
+      const float size = is_in && norm > 0 ? static_cast<float>(1 / norm) : 0.0F;
+      for (float& element : direction.mutable_elements<float>()) element = (random_() & 1) != 0 ? size : -size;
+      inputs[directions_[i]] = Datum(std::move(direction));
+    }
+    const Model& model = session_->model();
+    values_.clear();
+    int64_t kept_bytes = 0;
+    const int64_t most_bytes = UsableMemory() / 2;
+    const ValueObserver observe = [&](ValueId id, const Datum& datum) {
+      const std::string& name = model.value(id).name;
+      if (wanted_.contains(name)) {
+        values_[name] = datum;
+        kept_bytes += datum.tensor() == nullptr ? 0 : static_cast<int64_t>(datum.tensor()->size_bytes());
+      }
+      const auto places = is_of_.find(name);
+      if (places != is_of_.end()) {
+        for (const size_t place : places->second) Add(places_[place], datum);
+      }
+    };
+    const NodeGate gate = [&](const Node& node, absl::Span<const Datum* const> given) {
+      if (kept_bytes > most_bytes) return absl::ResourceExhaustedError("values take too much memory");
+      return task_.may_go_on == nullptr ? absl::OkStatus() : callers_error_ = (*task_.may_go_on)(node, given);
+    };
+    const absl::Status status = session_->Run(inputs, {.observer = &observe, .may_go_on = &gate}).status();
+    values_.clear();
+    return status;
+  }
+
+  void Add(Place& place, const Datum& derivative) {
+    const Tensor* const factors = Float32Of(derivative);
+    const std::string& name = model_.value(place.value).name;
+    const auto known = values_.find(name);
+    const Datum& datum = place.is_weight          ? task_.session.program().constants[place.value]
+                         : known == values_.end() ? nothing_
+                                                  : known->second;
+    const Tensor* const elements = Float32Of(datum);
+    if (factors == nullptr || elements == nullptr || factors->dims() != elements->dims()) return;
+    const RoundingEffect effect = EffectOfRounding(elements->elements<float>(), task_.low, factors->elements<float>());
+    place.sums.squared_roundings += effect.squared_roundings;
+    place.sums.squared_factors += effect.squared_factors / static_cast<double>(elements->num_elements());
+    place.sums.squared_products += effect.squared_products;
+    place.squared_of_weight += effect.product * effect.product;
+    ++place.seen;
+  }
+
+  Derivatives Conclude(size_t directions) const {
+    Derivatives found;
+    found.is_whole = is_whole_;
+    absl::flat_hash_map<NodeId, bool> has_all_weights;
+    for (const Place& place : places_) {
+      const bool is_known = place.seen == directions;
+      found.is_whole = found.is_whole && is_known;
+      if (place.is_weight) {
+        found.weights[place.reader] += place.squared_of_weight / static_cast<double>(directions);
+        const auto [all, is_first] = has_all_weights.emplace(place.reader, true);
+        all->second = all->second && is_known;
+        continue;
+      }
+      if (!is_known) continue;
+      const double sensitivity = place.sums.squared_roundings > 0
+                                     ? place.sums.squared_products / place.sums.squared_roundings
+                                     : place.sums.squared_factors / static_cast<double>(directions);
+      if (place.reader == kNone) {
+        found.values[place.value] = sensitivity;
+      } else {
+        found.inputs[{place.reader, place.port}] = sensitivity;
+      }
+    }
+    for (const auto& [node, has_all] : has_all_weights) {
+      if (!has_all) found.weights.erase(node);
+    }
+    return found;
+  }
+
+  DerivativeTask task_;
+  const Model& model_;
+  const std::vector<std::vector<size_t>> groups_;
+  bool is_whole_ = true;
+  std::vector<Place> places_;
+  absl::flat_hash_set<std::string> wanted_;  // values whose roundings count
+  std::vector<std::string> directions_;      // by output: an input of the differentiated model, or ""
+  absl::flat_hash_map<std::string, std::vector<size_t>> is_of_;  // by derivative: places
+  std::unique_ptr<Session> session_;
+  absl::flat_hash_map<std::string, Datum> values_;  // of the run
+  std::mt19937 random_{kSeed};
+  absl::Status callers_error_;
+  const Datum nothing_;
+};
+
+}  // namespace
+
+std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs) {
+  std::vector<std::vector<size_t>> groups(std::min(num_outputs, kMostGroups));
+  for (size_t i = 0; i < num_outputs; ++i) groups[i % groups.size()].push_back(i);
+  return groups;
+}
+
+absl::StatusOr<std::vector<Derivatives>> FindDerivatives(DerivativeTask task) {
+  return DerivativeFinder(std::move(task)).Find();
+}
+
+}  // namespace amp

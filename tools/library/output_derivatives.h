@@ -1,0 +1,43 @@
+// How much each rounding of a model changes its outputs, by derivatives along directions that are drawn at random.
+//
+//   y: an output     p: a sign for each of its elements     g = d(p · y ÷ |y|) ÷ dv, by the rules of training
+//
+//   mean over p of: sum of (r · g)²      the squared relative error of y, where value v has independent roundings r
+//   mean over p of: (sum of r · g)²      the same where weight v is rounded, whose r are no noise
+//
+// Two directions are enough where an output has many elements: sums over elements are means already. A direction costs
+// a run forward and one backward. What no rule of training goes through (GRU, If, Loop), and what is ahead of it, is
+// left to gains (runtime/lock_step.h). The estimator: M. F. Hutchinson, Communications in Statistics 18, 1989.
+#ifndef AMP_TOOLS_LIBRARY_OUTPUT_DERIVATIVES_H_
+#define AMP_TOOLS_LIBRARY_OUTPUT_DERIVATIVES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/file/model_file.h"
+#include "runtime/lock_step.h"
+#include "runtime/session.h"
+
+namespace amp {
+
+// Outputs whose errors are added up, as a model may have very many. By number; each output is in one group.
+std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs);
+
+struct DerivativeTask {
+  const Session& session;  // the model in float32, nothing fused: ids are those of its model
+  LoadedFile file;         // the same model
+  DType low = DType::kFloat16;
+  const IdVector<NodeId, LowPorts>& low_ports;
+  const NamedDatums& sample;
+  const std::vector<Datum>& outputs;  // of that sample
+  const NodeGate* may_go_on = nullptr;
+};
+
+// Returns what is known for each group of outputs: the same roundings for all of them, or nothing where the model
+// cannot be differentiated. Errors: those of task.may_go_on.
+absl::StatusOr<std::vector<Derivatives>> FindDerivatives(DerivativeTask task);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_LIBRARY_OUTPUT_DERIVATIVES_H_
