@@ -208,7 +208,7 @@ class LockStep::Witness : public NodeWitness {
     SurveyNarrowing(elements, low_type_, stats);
     ValueErrors& errors = sums_.values[value];
     ++errors.rounds;
-    errors.elements = tensor->num_elements();
+    errors.elements += tensor->num_elements();
     errors.squared_norm += SumOfSquares(elements);
     errors.squared_rounding += stats.squared_error;
     errors.overflows = errors.overflows || stats.overflow > 0;

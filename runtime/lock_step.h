@@ -42,7 +42,7 @@ struct LowPorts {
 // Sums over the rounds of a value.
 struct ValueErrors {
   int64_t rounds = 0;
-  int64_t elements = 0;         // of the last round
+  int64_t elements = 0;         // of all rounds
   double squared_norm = 0;      // of the elements that are finite
   double squared_rounding = 0;  // what rounding it adds, over the elements that are finite in the low type as well
   double squared_result = 0;    // what rounding adds to it where its producer has read rounded inputs: none for Relu

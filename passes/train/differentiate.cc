@@ -57,8 +57,9 @@ class Way {
     return found;
   }
 
-  // Takes what Find found. Marks the values of which some way to the loss leads through a node without a rule.
-  IdVector<ValueId, bool> FindBlocked(absl::Span<const NodeId> nodes) const {
+  // Marks the values of which some way to the loss leads through a node without a rule, or through one of `refused`.
+  // REQUIRES: Find was called.
+  IdVector<ValueId, bool> FindBlocked(const absl::flat_hash_set<NodeId>& refused) const {
     IdVector<ValueId, bool> is_blocked(model_.num_values(), false);
     // No gradient goes into bodies.
     for (const ValueId value : model_.AllValues()) {
@@ -66,17 +67,24 @@ class Way {
         if (use.graph != kMainGraph && moves_[value]) is_blocked[value] = true;
       }
     }
-    for (const NodeId id : nodes) {
-      const Node& node = model_.node(id);
-      bool is_free = CheckNode(id).ok() && CheckTypes(id).ok();
-      for (const ValueId output : node.PresentOutputs()) is_free = is_free && !(counts_[output] && is_blocked[output]);
-      if (is_free) continue;
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const Node& node = model_.node(*it);
+      bool is_on_way = false, leads_to_blocked = false;
+      for (const ValueId output : node.PresentOutputs()) {
+        is_on_way = is_on_way || (counts_[output] && moves_[output]);
+        leads_to_blocked = leads_to_blocked || is_blocked[output];
+      }
+      const bool is_refused = is_on_way && (refused.contains(*it) || !HasRule(*it));
+      if (!is_refused && !leads_to_blocked) continue;
       for (size_t port = 0; port < node.inputs.size(); ++port) {
-        if (TakesGradient(id, port)) is_blocked[node.inputs[port]] = true;
+        if (TakesGradient(*it, port)) is_blocked[node.inputs[port]] = true;
       }
     }
     return is_blocked;
   }
+
+  // Whether a gradient goes through the node.
+  bool HasRule(NodeId id) const { return CheckNode(id, Said::kNothing).ok() && CheckTypes(id, Said::kNothing).ok(); }
 
   // Whether there is a rule for each, and what that relies on.
   absl::Status Check(absl::Span<const NodeId> nodes) const {
@@ -174,10 +182,14 @@ class Way {
     return true;
   }
 
-  absl::Status CheckTypes(NodeId id) const {
+  // Messages name the way to a node, which may be long.
+  enum class Said { kNothing, kAll };
+
+  absl::Status CheckTypes(NodeId id, Said said = Said::kAll) const {
     const Node& node = model_.node(id);
     const auto check = [&](ValueId value) {
       if (IsFloat(model_.value(value).dtype)) return absl::OkStatus();
+      if (said == Said::kNothing) return absl::DataLossError("");
       return ModelError(NameOf(id), ": '", Escaped(model_.value(value).name), "' is ", TypeText(model_, value),
                         "; expected a float type of what a gradient goes through; the way to it: ", PathTo(id));
     };
@@ -190,9 +202,10 @@ class Way {
     return absl::OkStatus();
   }
 
-  absl::Status CheckNode(NodeId id) const {
+  absl::Status CheckNode(NodeId id, Said said = Said::kAll) const {
     const Node& node = model_.node(id);
-    const auto refuse = [&](absl::string_view why) {
+    const auto refuse = [&](absl::string_view why) -> absl::Status {
+      if (said == Said::kNothing) return absl::DataLossError("");
       return ModelError(NameOf(id), ": ", why, "; the way to it: ", PathTo(id));
     };
     if (!node.bodies.empty()) return refuse("no gradient goes through control flow");
@@ -307,16 +320,19 @@ std::vector<ValueId> ReachedFrom(const Model& model, ValueId loss, absl::Span<co
   return reached;
 }
 
-std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of) {
+std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of,
+                                        const absl::flat_hash_set<NodeId>& refused) {
   Way way(model, loss, of);
-  const IdVector<ValueId, bool> is_blocked = way.FindBlocked(way.Find());
+  way.Find();
+  const IdVector<ValueId, bool> is_blocked = way.FindBlocked(refused);
   std::vector<ValueId> found;
   std::copy_if(of.begin(), of.end(), std::back_inserter(found),
                [&](ValueId value) { return way.Counts(value) && !is_blocked[value]; });
   return found;
 }
 
-absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of) {
+absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of,
+                                               NodeId* refused) {
   AMP_RETURN_IF_ERROR(CheckArguments(model, loss, seed));
   Way way(model, loss, of);
   const std::vector<NodeId> nodes = way.Find();
@@ -330,7 +346,11 @@ absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, Value
 
   Differentiator differentiator(model, way);
   differentiator.Begin(loss, seed);
-  for (const NodeId node : nodes) AMP_RETURN_IF_ERROR(differentiator.GoThrough(node));
+  for (const NodeId node : nodes) {
+    const absl::Status gone = differentiator.GoThrough(node);
+    if (!gone.ok() && refused != nullptr) *refused = node;
+    AMP_RETURN_IF_ERROR(gone);
+  }
   std::vector<ValueId> gradients;
   for (const ValueId value : of) {
     const Term gradient = differentiator.SumOf(value);

@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ir/graph/graph.h"
@@ -26,16 +27,18 @@ inline constexpr int kOpsetOfAllRules = 16;  // what some rules need: scatters t
 // the end of the graph, and their types are inferred. REQUIRES: types are inferred; model-local functions are inlined
 // (PrepareForTraining). Errors, nothing edited: kDataLoss for an operator without a rule, with the path to it from the
 // loss, for control flow on that path, and for one of `of` that the loss does not depend on. Errors of a rule (a shape
-// that has to be known) leave a model that is of no use. Linear in the nodes.
-absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of);
+// that has to be known) leave a model that is of no use; `refused`, unless null, gets that node. Linear in the nodes.
+absl::StatusOr<std::vector<ValueId>> Gradients(Model& model, ValueId loss, ValueId seed, absl::Span<const ValueId> of,
+                                               NodeId* refused = nullptr);
 
 // Returns the values of `of` that the loss depends on, in their order. In a model with several outputs these are the
 // weights that a loss of one output can train. Rules, and control flow on the way, are not looked at.
 std::vector<ValueId> ReachedFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of);
 
 // Returns those of `of` that the loss depends on, with a rule for every node on every way there, in their order: where
-// Gradients meets no operator without a rule. Linear in the nodes.
-std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of);
+// Gradients meets no operator without a rule. No way leads through nodes that are `refused`. Linear in the nodes.
+std::vector<ValueId> DifferentiableFrom(const Model& model, ValueId loss, absl::Span<const ValueId> of,
+                                        const absl::flat_hash_set<NodeId>& refused = {});
 
 }  // namespace amp
 

@@ -27,6 +27,8 @@ constexpr size_t kMostGroups = 8;
 // Runs in all directions of all groups; the fewest directions of a group.
 constexpr size_t kMostRuns = 8, kUsualDirections = 2;
 constexpr uint64_t kSeed = 1;
+// Each node whose rule refuses it costs a copy of the model.
+constexpr size_t kMostRefused = 8;
 
 const Tensor* Float32Of(const Datum& datum) {
   const Tensor* const tensor = datum.tensor();
@@ -39,33 +41,43 @@ struct Place {
   NodeId reader = kNone;  // kNone: all of them
   size_t port = 0;
   bool is_weight = false;
-  std::string name;  // of the value in the differentiated model whose derivative this is
-  // Sums over the directions of the group at hand.
-  RoundingEffect sums = {};
-  double squared_of_weight = 0;
-  size_t seen = 0;
+  std::string name = "";  // of the value in the differentiated model whose derivative this is
+  // Sums over the directions of each group.
+  struct Sums {
+    RoundingEffect effect = {};
+    double squared_of_weight = 0;
+  };
+  std::vector<Sums> sums = {};
+  size_t seen = 0;  // in how many runs
 };
 
 class DerivativeFinder {
  public:
-  explicit DerivativeFinder(DerivativeTask task)
-      : task_(std::move(task)), model_(task_.session.model()), groups_(GroupOutputs(task_.outputs.size())) {}
+  explicit DerivativeFinder(const DerivativeTask& task)
+      : task_(task), model_(task_.session.model()), groups_(GroupOutputs(task_.outputs.size())) {}
 
   absl::StatusOr<std::vector<Derivatives>> Find() {
-    std::vector<Derivatives> found(groups_.size());
-    absl::StatusOr<std::unique_ptr<Session>> session = Differentiate();
-    if (!session.ok() || is_of_.empty()) return found;
-    session_ = *std::move(session);
-    const size_t directions = std::clamp<size_t>(kMostRuns / groups_.size(), 1, kUsualDirections);
-    for (size_t group = 0; group < groups_.size(); ++group) {
-      for (Place& place : places_) place.sums = {}, place.squared_of_weight = 0, place.seen = 0;
-      for (size_t i = 0; i < directions; ++i) {
-        const absl::Status ran = RunAlong(groups_[group]);
-        if (!callers_error_.ok()) return callers_error_;
-        if (!ran.ok()) return std::vector<Derivatives>(groups_.size());
-      }
-      found[group] = Conclude(directions);
+    std::vector<Derivatives> nothing(groups_.size());
+    FindPlaces();
+    absl::StatusOr<std::unique_ptr<Session>> session = absl::UnknownError("");
+    for (size_t i = 0; i < kMostRefused && !session.ok(); ++i) {
+      const size_t num_refused = refused_.size();
+      session = Differentiate();
+      if (!session.ok() && refused_.size() == num_refused) return nothing;
     }
+    if (!session.ok() || is_of_.empty()) return nothing;
+    session_ = *std::move(session);
+    for (Place& place : places_) place.sums.resize(groups_.size());
+    const size_t directions = std::clamp<size_t>(kMostRuns / groups_.size(), 1, kUsualDirections);
+    for (group_ = 0; group_ < groups_.size(); ++group_) {
+      for (size_t i = 0; i < directions; ++i) {
+        const absl::Status ran = RunAlong();
+        if (!callers_error_.ok()) return callers_error_;
+        if (!ran.ok()) return nothing;
+      }
+    }
+    std::vector<Derivatives> found;
+    for (size_t group = 0; group < groups_.size(); ++group) found.push_back(Conclude(group, directions));
     return found;
   }
 
@@ -92,11 +104,12 @@ class DerivativeFinder {
       if (is_given_low) places_.push_back({.value = id, .name = value.name});
       if (!is_constant) wanted_.insert(value.name);
       for (const Use& use : value.uses) {
-        if (use.IsModelOutput() || (is_constant && !task_.low_ports[use.node].HasInput(use.port))) continue;
+        if (use.IsModelOutput()) continue;
         if (use.graph != kMainGraph) {
           is_whole_ = false;
           continue;
         }
+        if (is_constant && !task_.low_ports[use.node].HasInput(use.port)) continue;
         places_.push_back(
             {.value = id, .reader = use.node, .port = use.port, .is_weight = is_constant, .name = value.name});
       }
@@ -175,14 +188,17 @@ class DerivativeFinder {
   }
 
   // Returns a session that computes the model and its derivatives.
+  // A node whose rule refuses it comes into refused_, which is an error, too.
   absl::StatusOr<std::unique_ptr<Session>> Differentiate() {
-    FindPlaces();
+    for (Place& place : places_) place.name = model_.value(place.value).name;
+    is_of_.clear();
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, task_.load());
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                         Model::Create(std::move(task_.file.arena), task_.file.model, nullptr, task_.file.weights()));
+                         Model::Create(std::move(file.arena), file.model, nullptr, file.weights()));
     StateShapes(*model);
     InferTypes(*model);
     SplitReaders(*model);
-    AMP_ASSIGN_OR_RETURN(model, PrepareForTraining(std::move(model)));
+    AMP_ASSIGN_OR_RETURN(model, PrepareForTraining(std::move(model), nullptr, task_.limits));
     if (model->graph(kMainGraph).outputs.size() != task_.outputs.size()) return UsageError("other outputs");
     const ValueId loss = AddLoss(*model);
     if (loss == kNone) return UsageError("no float32 output");
@@ -193,33 +209,40 @@ class DerivativeFinder {
       const ValueId value = Find(*model, place.name);
       if (value != kNone && seen.insert(value).second) asked.push_back(value);
     }
-    const std::vector<ValueId> of = DifferentiableFrom(*model, loss, asked);
+    absl::flat_hash_set<NodeId> refused;
+    for (const std::string& name : refused_) refused.insert(model->value(Find(*model, name)).producer);
+    const std::vector<ValueId> of = DifferentiableFrom(*model, loss, asked, refused);
+    if (of.empty()) return UsageError("nothing can be differentiated by");
     NodeAppender append(*model, "rounding");
     const ValueId one = append.Scalar(1, DType::kFloat32);
-    AMP_ASSIGN_OR_RETURN(const std::vector<ValueId> gradients, Gradients(*model, loss, one, of));
+    NodeId node = kNone;
+    const absl::StatusOr<std::vector<ValueId>> gradients = Gradients(*model, loss, one, of, &node);
+    if (node != kNone) refused_.insert(model->value(model->node(node).Output(0)).name);
+    AMP_RETURN_IF_ERROR(gradients.status());
     absl::flat_hash_map<std::string, std::vector<size_t>> places_of;
     for (size_t i = 0; i < places_.size(); ++i) places_of[places_[i].name].push_back(i);
     for (size_t i = 0; i < of.size(); ++i) {
-      std::vector<size_t>& same = is_of_[model->value(gradients[i]).name];
+      std::vector<size_t>& same = is_of_[model->value((*gradients)[i]).name];
       for (const size_t place : places_of[model->value(of[i]).name]) same.push_back(place);
     }
     model->Commit();
-    LoadedFile file = std::move(task_.file);
     file.model = &model->LendProto();
     file.arena = model->ReleaseArena();
-    return Session::Create(std::move(file), OneByOne());
+    SessionOptions how;
+    how.limits = task_.limits;
+    return Session::Create(std::move(file), OneByOne(how));
   }
 
-  // Runs forward and backward, with random signs for the outputs of the group.
-  absl::Status RunAlong(const std::vector<size_t>& group) {
+  // Runs forward and backward, with random signs for the outputs of the group at hand.
+  absl::Status RunAlong() {
     NamedDatums inputs = task_.sample;
     for (size_t i = 0; i < directions_.size(); ++i) {
       if (directions_[i].empty()) continue;
       const Tensor& output = *task_.outputs[i].tensor();
       AMP_ASSIGN_OR_RETURN(Tensor direction, Tensor::Create(DType::kFloat32, output.dims()));
-      const bool is_in = std::find(group.begin(), group.end(), i) != group.end();
-      const double norm = std::sqrt(SumOfSquares(output.elements<float>()));
-      const float size = is_in && norm > 0 ? static_cast<float>(1 / norm) : 0.0F;
+      const bool is_in = i % groups_.size() == group_;
+      const auto inverse = static_cast<float>(1 / std::sqrt(SumOfSquares(output.elements<float>())));
+      const float size = is_in && std::isfinite(inverse) ? inverse : 0.0F;
       for (float& element : direction.mutable_elements<float>()) element = (random_() & 1) != 0 ? size : -size;
       inputs[directions_[i]] = Datum(std::move(direction));
     }
@@ -256,44 +279,45 @@ class DerivativeFinder {
                                                   : known->second;
     const Tensor* const elements = Float32Of(datum);
     if (factors == nullptr || elements == nullptr || factors->dims() != elements->dims()) return;
-    const RoundingEffect effect = EffectOfRounding(elements->elements<float>(), task_.low, factors->elements<float>());
-    place.sums.squared_roundings += effect.squared_roundings;
-    place.sums.squared_factors += effect.squared_factors / static_cast<double>(elements->num_elements());
-    place.sums.squared_products += effect.squared_products;
-    place.squared_of_weight += effect.product * effect.product;
+    const auto all_factors = factors->elements<float>();
+    if (!AreFinite(all_factors)) return;  // the root of 0 has no derivative, and its rule divides by it
+    const RoundingEffect effect = EffectOfRounding(elements->elements<float>(), task_.low, all_factors);
+    Place::Sums& sums = place.sums[group_];
+    sums.effect.squared_roundings += effect.squared_roundings;
+    sums.effect.squared_factors += effect.squared_factors / static_cast<double>(elements->num_elements());
+    sums.effect.squared_products += effect.squared_products;
+    sums.squared_of_weight += (effect.product * effect.product + effect.squared_products) / 2;
     ++place.seen;
   }
 
-  Derivatives Conclude(size_t directions) const {
+  Derivatives Conclude(size_t group, size_t directions) const {
     Derivatives found;
     found.is_whole = is_whole_;
-    absl::flat_hash_map<NodeId, bool> has_all_weights;
+    absl::flat_hash_set<NodeId> lacks_weight;
     for (const Place& place : places_) {
-      const bool is_known = place.seen == directions;
+      const bool is_known = place.seen == directions * groups_.size();
       found.is_whole = found.is_whole && is_known;
+      const Place::Sums& sums = place.sums[group];
       if (place.is_weight) {
-        found.weights[place.reader] += place.squared_of_weight / static_cast<double>(directions);
-        const auto [all, is_first] = has_all_weights.emplace(place.reader, true);
-        all->second = all->second && is_known;
+        found.weights[place.reader] += sums.squared_of_weight / static_cast<double>(directions);
+        if (!is_known) lacks_weight.insert(place.reader);
         continue;
       }
       if (!is_known) continue;
-      const double sensitivity = place.sums.squared_roundings > 0
-                                     ? place.sums.squared_products / place.sums.squared_roundings
-                                     : place.sums.squared_factors / static_cast<double>(directions);
+      const double sensitivity = sums.effect.squared_roundings > 0
+                                     ? sums.effect.squared_products / sums.effect.squared_roundings
+                                     : sums.effect.squared_factors / static_cast<double>(directions);
       if (place.reader == kNone) {
         found.values[place.value] = sensitivity;
       } else {
         found.inputs[{place.reader, place.port}] = sensitivity;
       }
     }
-    for (const auto& [node, has_all] : has_all_weights) {
-      if (!has_all) found.weights.erase(node);
-    }
+    for (const NodeId node : lacks_weight) found.weights.erase(node);
     return found;
   }
 
-  DerivativeTask task_;
+  const DerivativeTask& task_;
   const Model& model_;
   const std::vector<std::vector<size_t>> groups_;
   bool is_whole_ = true;
@@ -301,7 +325,9 @@ class DerivativeFinder {
   absl::flat_hash_set<std::string> wanted_;  // values whose roundings count
   std::vector<std::string> directions_;      // by output: an input of the differentiated model, or ""
   absl::flat_hash_map<std::string, std::vector<size_t>> is_of_;  // by derivative: places
+  absl::flat_hash_set<std::string> refused_;                     // first outputs of nodes whose rules refuse them
   std::unique_ptr<Session> session_;
+  size_t group_ = 0;                                // at hand
   absl::flat_hash_map<std::string, Datum> values_;  // of the run
   std::mt19937 random_{kSeed};
   absl::Status callers_error_;
@@ -316,8 +342,8 @@ std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs) {
   return groups;
 }
 
-absl::StatusOr<std::vector<Derivatives>> FindDerivatives(DerivativeTask task) {
-  return DerivativeFinder(std::move(task)).Find();
+absl::StatusOr<std::vector<Derivatives>> FindDerivatives(const DerivativeTask& task) {
+  return DerivativeFinder(task).Find();
 }
 
 }  // namespace amp

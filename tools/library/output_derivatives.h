@@ -5,16 +5,20 @@
 //   mean over p of: sum of (r · g)²      the squared relative error of y, where value v has independent roundings r
 //   mean over p of: (sum of r · g)²      the same where weight v is rounded, whose r are no noise
 //
-// Two directions are enough where an output has many elements: sums over elements are means already. A direction costs
-// a run forward and one backward. What no rule of training goes through (GRU, If, Loop), and what is ahead of it, is
-// left to gains (runtime/lock_step.h). The estimator: M. F. Hutchinson, Communications in Statistics 18, 1989.
+// For values two directions are enough: a sum over many elements is a mean already. For a weight the square of one sum
+// varies much. The sum of squares varies little, and is right if its r are independent after all: the mean of both is
+// taken. A direction costs a run forward and one backward. What no rule of training goes through (GRU, If, Loop), and
+// what is ahead of it, is left to gains (runtime/lock_step.h). The estimator: M. F. Hutchinson, Communications in
+// Statistics 18, 1989.
 #ifndef AMP_TOOLS_LIBRARY_OUTPUT_DERIVATIVES_H_
 #define AMP_TOOLS_LIBRARY_OUTPUT_DERIVATIVES_H_
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/base/limits.h"
 #include "ir/file/model_file.h"
 #include "runtime/lock_step.h"
 #include "runtime/session.h"
@@ -25,8 +29,9 @@ namespace amp {
 std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs);
 
 struct DerivativeTask {
-  const Session& session;  // the model in float32, nothing fused: ids are those of its model
-  LoadedFile file;         // the same model
+  const Session& session;                            // the model in float32, nothing fused: ids are those of its model
+  std::function<absl::StatusOr<LoadedFile>()> load;  // gives the same model
+  Limits limits;
   DType low = DType::kFloat16;
   const IdVector<NodeId, LowPorts>& low_ports;
   const NamedDatums& sample;
@@ -34,9 +39,10 @@ struct DerivativeTask {
   const NodeGate* may_go_on = nullptr;
 };
 
-// Returns what is known for each group of outputs: the same roundings for all of them, or nothing where the model
-// cannot be differentiated. Errors: those of task.may_go_on.
-absl::StatusOr<std::vector<Derivatives>> FindDerivatives(DerivativeTask task);
+// Returns what is known for each group of outputs: the same roundings for all of them. Nothing is where the model
+// cannot be differentiated, or where that takes more than half of the memory that is left. Errors: those of
+// task.may_go_on.
+absl::StatusOr<std::vector<Derivatives>> FindDerivatives(const DerivativeTask& task);
 
 }  // namespace amp
 

@@ -115,4 +115,15 @@ std::optional<double> OutputError(Metric metric, const Datum& expected, const Da
   return std::nullopt;
 }
 
+ValueDifference VerifiedDifference(const Datum& expected, const Datum& found) {
+  constexpr double kSmallestFloat16 = 0x1p-24;
+  ValueDifference difference = CompareValues(expected, found);
+  if (difference.largest_error < kSmallestFloat16) difference.relative_error = 0;
+  return difference;
+}
+
+double VerifiedError(const ValueDifference& difference) {
+  return !difference.misfit.empty() || difference.new_non_finite > 0 ? kInfinity : difference.relative_error;
+}
+
 }  // namespace amp

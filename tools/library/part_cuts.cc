@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "passes/paint/min_cut.h"
@@ -26,7 +27,20 @@ class PartErrors::Cutter {
   std::vector<LowParts> Find() {
     const Point none = PointOf(LowParts(may_be_low_.size(), false)), most = PointOf(Cut(0));
     found_ = {none, most};
-    Between(none, most);
+    // Between points that are far apart there is more to find than between others.
+    std::vector<std::pair<Point, Point>> gaps = {{none, most}};
+    for (size_t i = 0; i < kMostCuts && !gaps.empty(); ++i) {
+      const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) {
+        return a.second.saved - a.first.saved < b.second.saved - b.first.saved;
+      });
+      const auto [less, more] = std::move(*widest);
+      gaps.erase(widest);
+      std::optional<Point> middle = Between(less, more);
+      if (!middle.has_value()) continue;
+      found_.push_back(*middle);
+      gaps.emplace_back(less, *middle);
+      gaps.emplace_back(*std::move(middle), more);
+    }
     std::stable_sort(found_.begin(), found_.end(), [](const Point& a, const Point& b) { return a.error > b.error; });
     std::vector<LowParts> choices;
     for (Point& point : found_) {
@@ -46,17 +60,15 @@ class PartErrors::Cutter {
     return {low, std::accumulate(choice.squared.begin(), choice.squared.end(), 0.0), choice.saved};
   }
 
-  // Adds the points of the hull between two of them.
-  void Between(const Point& less, const Point& more) {  // NOLINT(misc-no-recursion)
-    if (found_.size() >= kMostCuts || more.error <= less.error || more.saved <= less.saved) return;
+  // Returns a point of the hull between two of them, if there is one.
+  std::optional<Point> Between(const Point& less, const Point& more) const {
+    if (more.error <= less.error || more.saved <= less.saved) return std::nullopt;
     const double price = (more.saved - less.saved) / (more.error - less.error);
-    const Point middle = PointOf(Cut(price));
+    Point middle = PointOf(Cut(price));
     const auto worth = [&](const Point& point) { return point.saved - price * point.error; };
     constexpr double kLeastGain = 1e-6;
-    if (worth(middle) <= worth(less) + kLeastGain * (more.saved - less.saved)) return;
-    found_.push_back(middle);
-    Between(less, middle);
-    Between(middle, more);
+    const bool is_new = worth(middle) > worth(less) + kLeastGain * (more.saved - less.saved);
+    return is_new ? std::optional(std::move(middle)) : std::nullopt;
   }
 
   // Returns the choice that saves the most bytes, each unit of error at this price in bytes.
@@ -70,7 +82,7 @@ class PartErrors::Cutter {
     const auto node_of = [&](size_t part) { return part < nodes.size() ? nodes[part] : MinCut::sink(); };
     // Costs `bytes` where the first is low and the second is not.
     const auto add = [&](CutNode low, CutNode high, double bytes) {
-      const double cost = std::min(bytes / bytes_, 1.0) * kResolution;
+      const double cost = (bytes < bytes_ ? bytes / bytes_ : 1) * kResolution;  // NaN is as much as all of them
       if (low != high && high != MinCut::source()) cut.AddArc(low, high, static_cast<int64_t>(std::llround(cost)));
     };
     for (const Traffic& traffic : errors_.traffic_) AddTraffic(traffic, node_of, add, cut);

@@ -49,17 +49,20 @@ class PartErrorFinder {
     std::iota(worst.begin(), worst.end(), size_t{0});
     std::stable_sort(worst.begin(), worst.end(),
                      [&](size_t a, size_t b) { return sample_errors[a] > sample_errors[b]; });
-    AMP_ASSIGN_OR_RETURN(copy, CopyModel(model_.proto(), model_.weights(), std::move(external)));
     const NodeGate may_go_on = [&](const Node&, absl::Span<const Datum* const>) {
       return options_.may_go_on ? options_.may_go_on() : absl::OkStatus();
     };
-    AMP_ASSIGN_OR_RETURN(const std::vector<Derivatives> known, FindDerivatives({.session = *session,
-                                                                                .file = std::move(copy),
-                                                                                .low = low_type_,
-                                                                                .low_ports = low_ports_,
-                                                                                .sample = samples_.sample(worst[0]),
-                                                                                .outputs = samples_.expected(worst[0]),
-                                                                                .may_go_on = &may_go_on}));
+    const DerivativeTask task = {
+        .session = *session,
+        .load = [&] { return CopyModel(model_.proto(), model_.weights(), external); },
+        .limits = options_.limits,
+        .low = low_type_,
+        .low_ports = low_ports_,
+        .sample = samples_.sample(worst[0]),
+        .outputs = samples_.expected(worst[0]),
+        .may_go_on = &may_go_on,
+    };
+    AMP_ASSIGN_OR_RETURN(const std::vector<Derivatives> known, FindDerivatives(task));
     LockStep in_step(*session, low_type_, low_ports_, &known.front());
     for (size_t i = 0; i < num_runs; ++i) {
       if (options_.on_progress) {
@@ -73,7 +76,7 @@ class PartErrorFinder {
     for (size_t i = 0; i < groups.size(); ++i) {
       AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], &known[i]));
     }
-    AddTraffic(*session, in_step.sums());
+    AddTraffic(*session, in_step.sums(), static_cast<double>(num_runs));
     FindPlaces();
     return std::move(found_);
   }
@@ -122,11 +125,20 @@ class PartErrorFinder {
     for (const NodeId id : run.AllNodes()) {
       if (part_of_[id] == NoPart()) continue;
       Part& part = found_.parts_[part_of_[id]];
-      part.overflows = part.overflows || sums.nodes[id].overflows;
+      part.overflows = part.overflows || sums.nodes[id].overflows || ReadsOverflow(run.node(id), low_ports_[id], sums);
       part.has_run = part.has_run || sums.nodes[id].rounds > 0;
       const auto flops = flops_.find(&run.node(id));
       if (flops != flops_.end()) part.macs += flops->second / 2;
     }
+  }
+
+  // Whether the node reads a value in the low type that is not finite there.
+  static bool ReadsOverflow(const Node& node, const LowPorts& low, const ErrorSums& sums) {
+    for (size_t port = 0; port < node.inputs.size(); ++port) {
+      const bool is_read = node.inputs[port] != kNone && low.HasInput(port);
+      if (is_read && sums.values[node.inputs[port]].overflows) return true;
+    }
+    return false;
   }
 
   size_t PartOfOutput(const Model& run, ValueId value) const {
@@ -156,7 +168,7 @@ class PartErrorFinder {
     }
   }
 
-  void AddTraffic(const Session& session, const ErrorSums& sums) {
+  void AddTraffic(const Session& session, const ErrorSums& sums, double num_runs) {
     const Model& run = session.model();
     for (const ValueId id : run.AllValues()) {
       const Value& value = run.value(id);
@@ -174,7 +186,8 @@ class PartErrorFinder {
       }
       if (traffic.producer == NoPart() && low_readers.empty()) continue;
       const Tensor* const constant = session.program().constants[id].tensor();
-      traffic.elements = static_cast<double>(constant == nullptr ? sums.values[id].elements : constant->num_elements());
+      traffic.elements = constant == nullptr ? static_cast<double>(sums.values[id].elements) / num_runs
+                                             : static_cast<double>(constant->num_elements());
       if (traffic.is_weight) {
         for (const size_t reader : low_readers) {
           found_.parts_[reader].weight_bytes += static_cast<int64_t>(traffic.HighBytes());

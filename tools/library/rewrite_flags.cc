@@ -315,8 +315,9 @@ FlagTable<O> SampleFlags() {
        "--verify=FILE.npz|fix|off|auto: run both models with every rounding applied, on this sample, else on\n"
        "inputs that are made up by declared type and shape. FILE, or the flag alone: write nothing if an\n"
        "output differs by more than --tolerance (exit 7), and name the first value that does, and the\n"
-       "--deny-node that mends it. fix: apply that. auto: run them where it takes 2 s or less, or twice the\n"
-       "time of the rewrite; what differs is a warning, with --strict exit 7 [auto]",
+       "--deny-node that mends it. fix: keep float32 what mends it, found as --search does, at most 20 runs.\n"
+       "auto: run them where it takes 2 s or less, or twice the time of the rewrite; what differs is a warning,\n"
+       "with --strict exit 7 [auto]",
        {FlagForm::kOptionalValue, ReadVerify, VerifyValues},
        {.files = AddVerifyFile}},
       {"--dim",

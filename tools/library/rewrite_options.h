@@ -111,7 +111,8 @@ struct RewriteOptions {
   // or the first of `calibration`, if that is cheap; where an output differs by more than the tolerance, that is a
   // warning, and with `strict` an error. The model never depends on it. kOn: on `verify_file`, an archive as above, or
   // else on inputs that are made up; nothing is written where an output differs: kFailedPrecondition. kFix: as kOn, on
-  // the first of `calibration` where there is no file; the nodes that mend what differs stay float32.
+  // the first of `calibration` where there is no file; the parts that mend what differs stay float32, found as `search`
+  // finds them.
   Verify verify = Verify::kAuto;
   std::string verify_file;
   std::map<std::string, int64_t> dims;  // symbolic dimensions of inputs that are made up

@@ -19,20 +19,44 @@ double SampleErrors::Largest() const {
 
 absl::StatusOr<std::unique_ptr<SampleRuns>> SampleRuns::Make(const RewriteOptions& options, const ModelLoader& load) {
   std::unique_ptr<SampleRuns> runs(new SampleRuns(options));
-  AMP_ASSIGN_OR_RETURN(LoadedFile original, load());
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, runs->MakeSession(std::move(original)));
-  for (std::string& path : FindNodePaths(session->model()).nodes) runs->nodes_.insert(std::move(path));
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> original, runs->Begin(load));
   for (const std::string& path : options.calibration) {
-    AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(path, *session));
-    double value_bytes = 0;
-    absl::StatusOr<std::vector<Datum>> outputs = runs->Run(*session, sample, value_bytes);
-    if (runs->samples_.empty()) runs->value_bytes_ = value_bytes;
+    AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(path, *original));
+    const absl::Status added = runs->Add(*original, std::move(sample));
     if (options.may_go_on) AMP_RETURN_IF_ERROR(options.may_go_on());  // its error is not the sample's
-    if (!outputs.ok()) return InFile(Escaped(path), outputs.status());
-    runs->samples_.push_back(std::move(sample));
-    runs->expected_.push_back(*std::move(outputs));
+    if (!added.ok()) return InFile(Escaped(path), added);
   }
   return runs;
+}
+
+absl::StatusOr<std::unique_ptr<SampleRuns>> SampleRuns::MakeToVerify(const RewriteOptions& options,
+                                                                     const ModelLoader& load, NamedDatums sample) {
+  std::unique_ptr<SampleRuns> runs(new SampleRuns(options));
+  runs->is_to_verify_ = true;
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> original, runs->Begin(load));
+  AMP_RETURN_IF_ERROR(runs->Add(*original, std::move(sample)));
+  return runs;
+}
+
+absl::StatusOr<std::unique_ptr<Session>> SampleRuns::Begin(const ModelLoader& load) {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Session> original, MakeSession(std::move(file)));
+  for (std::string& path : FindNodePaths(original->model()).nodes) nodes_.insert(std::move(path));
+  return original;
+}
+
+absl::Status SampleRuns::Add(const Session& original, NamedDatums sample) {
+  double value_bytes = 0;
+  AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, Run(original, sample, value_bytes));
+  if (samples_.empty()) value_bytes_ = value_bytes;
+  samples_.push_back(std::move(sample));
+  expected_.push_back(std::move(outputs));
+  return absl::OkStatus();
+}
+
+std::optional<double> SampleRuns::ErrorOf(RewriteOptions::Metric metric, const Datum& expected,
+                                          const Datum& found) const {
+  return is_to_verify_ ? VerifiedError(VerifiedDifference(expected, found)) : OutputError(metric, expected, found);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> SampleRuns::MakeSession(LoadedFile file) const {
@@ -60,7 +84,7 @@ absl::StatusOr<SampleErrors> SampleRuns::ErrorsOf(const Session& session, size_t
     if (i == begin) errors.value_bytes = value_bytes;
     double worst = 0;
     for (size_t output = 0; output < outputs.size(); ++output) {
-      const std::optional<double> error = OutputError(metric, expected_[i][output], outputs[output]);
+      const std::optional<double> error = ErrorOf(metric, expected_[i][output], outputs[output]);
       if (error.has_value() && !(*error <= worst)) worst = *error;
       has_compared = has_compared || error.has_value();
     }

@@ -3,6 +3,7 @@
 #define AMP_TOOLS_LIBRARY_SAMPLE_RUNS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class SampleRuns {
   // Reads the samples of options.calibration, and runs the model on them. Errors: those of reading samples and of
   // running the model; those of options.may_go_on. `options` must outlive this.
   static absl::StatusOr<std::unique_ptr<SampleRuns>> Make(const RewriteOptions& options, const ModelLoader& load);
+  // Takes this sample instead. Errors of outputs are those of --verify, whatever the metric.
+  static absl::StatusOr<std::unique_ptr<SampleRuns>> MakeToVerify(const RewriteOptions& options,
+                                                                  const ModelLoader& load, NamedDatums sample);
 
   size_t size() const { return samples_.size(); }
   const NamedDatums& sample(size_t i) const { return samples_[i]; }
@@ -50,6 +54,10 @@ class SampleRuns {
 
  private:
   explicit SampleRuns(const RewriteOptions& options) : options_(options) {}
+  absl::Status Add(const Session& original, NamedDatums sample);
+  std::optional<double> ErrorOf(RewriteOptions::Metric metric, const Datum& expected, const Datum& found) const;
+  // Makes the session of the original.
+  absl::StatusOr<std::unique_ptr<Session>> Begin(const ModelLoader& load);
   // Adds up the bytes of the values that nodes give.
   absl::StatusOr<std::vector<Datum>> Run(const Session& session, const NamedDatums& sample, double& value_bytes) const;
 
@@ -59,6 +67,7 @@ class SampleRuns {
   std::vector<NamedDatums> samples_;
   std::vector<std::vector<Datum>> expected_;  // by sample and output
   double value_bytes_ = 0;
+  bool is_to_verify_ = false;
 };
 
 }  // namespace amp

@@ -37,7 +37,8 @@ class Searcher {
   explicit Searcher(const SensitivityTask& task) : task_(task), options_(task.options) {}
 
   absl::StatusOr<FoundChoice> Run() {
-    AMP_ASSIGN_OR_RETURN(samples_, SampleRuns::Make(options_, task_.load));
+    AMP_ASSIGN_OR_RETURN(samples_, IsToVerify() ? SampleRuns::MakeToVerify(options_, task_.load, *task_.to_verify)
+                                                : SampleRuns::Make(options_, task_.load));
     AMP_RETURN_IF_ERROR(Begin());
     AMP_RETURN_IF_ERROR(FindParts());
     AMP_ASSIGN_OR_RETURN(const double of_all, ErrorOf(all_));
@@ -51,6 +52,7 @@ class Searcher {
   }
 
  private:
+  bool IsToVerify() const { return task_.to_verify != nullptr; }
   bool HasOwnMetric() const { return !options_.metric_command.empty() || options_.metric_function != nullptr; }
 
   absl::Status Begin() {
@@ -75,7 +77,7 @@ class Searcher {
     report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
     report_.samples = static_cast<int64_t>(num_searched_);
     report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
-    target_ = kMargin * report_.max_error;
+    target_ = (IsToVerify() ? 1 : kMargin) * report_.max_error;
     return absl::OkStatus();
   }
 
@@ -97,20 +99,19 @@ class Searcher {
   }
 
   // Runs the model with all parts low, to see on which samples it errs most, and predicts on these. Parts that no
-  // sample has run stay float32: nobody could say what they do.
+  // sample has run stay float32: nobody could say what they do. --verify does not ask.
   absl::Status FindParts() {
     AMP_ASSIGN_OR_RETURN(LoadedFile copy,
                          CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
-    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples_->MakeSession(std::move(copy)));
     AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
-                         samples_->ErrorsOf(*all_low, 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
+                         samples_->ErrorsOf(std::move(copy), 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
     AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
     AMP_ASSIGN_OR_RETURN(
         errors_, PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors.of_samples));
     report_.num_parts = std::ssize(errors_->parts());
     for (const Part& part : errors_->parts()) {
-      all_.push_back(part.has_run);
-      if (!part.has_run) ++report_.not_run;
+      all_.push_back(part.has_run || IsToVerify());
+      if (!all_.back()) ++report_.not_run;
     }
     return absl::OkStatus();
   }
@@ -224,9 +225,9 @@ class Searcher {
     for (size_t part = 0; part < all_.size(); ++part) {
       if (IsHarmful(part)) harmless[part] = false;
     }
-    std::vector<LowParts> order = RaiseOneByOne();
-    for (LowParts& choice : errors_->BestChoices(harmless)) order.push_back(std::move(choice));
-    return FrontOf(order);
+    std::vector<PartErrors::Choice> choices = RaiseOneByOne();
+    for (const LowParts& low : errors_->BestChoices(harmless)) choices.push_back(errors_->Evaluate(low));
+    return FrontOf(std::move(choices));
   }
 
   bool IsHarmful(size_t part) const {
@@ -234,16 +235,14 @@ class Searcher {
   }
 
   // Leaves out choices for which another one saves no less at an error that is no larger.
-  std::vector<LowParts> FrontOf(const std::vector<LowParts>& choices) const {
-    std::vector<PartErrors::Choice> known;
-    for (const LowParts& low : choices) known.push_back(errors_->Evaluate(low));
-    std::stable_sort(known.begin(), known.end(), [](const PartErrors::Choice& a, const PartErrors::Choice& b) {
+  std::vector<LowParts> FrontOf(std::vector<PartErrors::Choice> choices) const {
+    std::stable_sort(choices.begin(), choices.end(), [](const PartErrors::Choice& a, const PartErrors::Choice& b) {
       return std::pair(a.SquaredError(), -a.saved) < std::pair(b.SquaredError(), -b.saved);
     });
     std::vector<LowParts> front = {LowParts(all_.size(), false)};
-    double most_saved = 0;
-    for (const PartErrors::Choice& choice : known) {
-      if (choice.saved <= most_saved || choice.low == all_) continue;
+    double most_saved = IsToVerify() ? -std::numeric_limits<double>::infinity() : 0;
+    for (const PartErrors::Choice& choice : choices) {
+      if (choice.saved <= most_saved || choice.low == all_ || choice.low == front.front()) continue;
       most_saved = choice.saved;
       front.push_back(choice.low);
     }
@@ -253,9 +252,9 @@ class Searcher {
   }
 
   // The parts in the order in which they are raised, one after the other, and each choice on the way.
-  std::vector<LowParts> RaiseOneByOne() const {
+  std::vector<PartErrors::Choice> RaiseOneByOne() const {
     PartErrors::Choice choice = errors_->Evaluate(all_);
-    std::vector<LowParts> order = {choice.low};
+    std::vector<PartErrors::Choice> order = {choice};
     std::vector<size_t> open;
     for (size_t part = 0; part < choice.low.size(); ++part) {
       if (!all_[part]) continue;
@@ -265,7 +264,7 @@ class Searcher {
         open.push_back(part);
       }
     }
-    if (choice.low != order.back()) order.push_back(choice.low);
+    if (choice.low != order.back().low) order.push_back(choice);
     std::vector<double> worth(choice.low.size(), 0);
     const auto by_worth = [&](size_t a, size_t b) { return worth[a] < worth[b]; };
     for (const size_t part : open) worth[part] = WorthOfRaising(choice, part);
@@ -278,14 +277,15 @@ class Searcher {
       std::iter_swap(std::max_element(first, open.end(), by_worth), open.end() - 1);
       choice = errors_->Changed(choice, open.back());
       open.pop_back();
-      order.push_back(choice.low);
+      order.push_back(choice);
     }
     return order;
   }
 
   // Finds the shortest beginning of the order that is within.
   absl::Status CutOrder() {
-    const std::vector<LowParts> order = Order();
+    if (order_.empty()) order_ = Order();
+    const std::vector<LowParts>& order = order_;
     size_t beyond = 0, within = order.size() - 1;  // nothing is low in the last one
     for (int cut = 0; cut < kMostCuts && within - beyond > 1 && HasRuns(); ++cut) {
       Calibrate();
@@ -372,11 +372,13 @@ class Searcher {
   }
 
   // ---- choices
-  // Whether the choice is worth a model: everything low is what was asked for, another one has to save something.
+  // Whether the choice is worth a model: everything low is what was asked for, another one has to save something. Where
+  // a rewrite is mended, the model is to be low, whatever that saves.
   bool IsWorthIt(size_t i) const {
     const VerifiedChoice& choice = report_.choices[i];
     const double least = kLeastShare * std::max(report_.all_saved_bytes, 0.0);
-    return i == 0 || (choice.is_converted && (choice.saved_bytes > least || report_.all_saved_bytes <= 0));
+    const bool saves = IsToVerify() || choice.saved_bytes > least || report_.all_saved_bytes <= 0;
+    return i == 0 || (choice.is_converted && saves);
   }
 
   // Returns the choice of those within that saves the most.
@@ -450,11 +452,11 @@ class Searcher {
         : error <= report_.max_error
             ? "what is within moves no fewer bytes in a run, casts included: leave the model float32"
             : absl::StrCat("of the squared error have ", parts);
-    return absl::FailedPreconditionError(
-        absl::StrFormat("--search: no choice of parts is within %s%.3g and saves bytes, after %d run%s; the best one "
-                        "has %.3g with %d of %d parts float32; %s",
-                        own_metric_ != nullptr ? "a drop of " : "", report_.max_error, report_.runs,
-                        report_.runs == 1 ? "" : "s", error, best->float32.size(), report_.num_parts, why));
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "--search: no choice of parts is within %s%.3g%s, after %d run%s; the best one has %.3g with %d "
+        "of %d parts float32; %s",
+        own_metric_ != nullptr ? "a drop of " : "", report_.max_error, IsToVerify() ? "" : " and saves bytes",
+        report_.runs, report_.runs == 1 ? "" : "s", error, best->float32.size(), report_.num_parts, why));
   }
 
   FoundChoice Finish() {
@@ -489,9 +491,10 @@ class Searcher {
   int64_t most_runs_ = 0;
   size_t num_searched_ = 0;  // the first samples; the others are held out
   std::optional<PartErrors> errors_;
-  LowParts all_;       // the parts that some sample has run
-  double target_ = 0;  // the error that a choice has to be within
-  double scale_ = 1;   // of predictions
+  LowParts all_;                 // the parts that some sample has run
+  std::vector<LowParts> order_;  // by predictions
+  double target_ = 0;            // the error that a choice has to be within
+  double scale_ = 1;             // of predictions
   SearchReport report_;
   std::vector<LowParts> low_;  // by choice
   std::map<LowParts, size_t> index_;

@@ -11,7 +11,8 @@
 //
 // Nothing is chosen that was not run, on all samples and with every rounding applied. Searched on few samples, choices
 // fit these too well: the search therefore stays below 0.85 of the error. A number of the caller's own is bounded as it
-// is, and no samples are held out.
+// is, and no samples are held out. --verify=fix looks for what mends a rewrite in the same way, on the sample that has
+// shown the difference, and below its tolerance.
 #ifndef AMP_TOOLS_LIBRARY_SEARCH_H_
 #define AMP_TOOLS_LIBRARY_SEARCH_H_
 

@@ -21,6 +21,9 @@ struct SensitivityTask {
   const Model& rewritten;
   std::shared_ptr<ExternalData> external;  // of `rewritten`
   SettlingRewrite rewrite;
+  // For SearchParts: a sample on which the model has to pass --verify, instead of those of options.calibration. Null:
+  // none.
+  const NamedDatums* to_verify = nullptr;
 };
 
 // Runs on the samples of options.calibration: all of them both models, and two at most in lock step. Errors: those of

@@ -54,6 +54,7 @@ class ModelVerifier {
 
  private:
   bool IsAuto() const { return options_.verify == VerifyMode::kAuto; }
+  bool IsFix() const { return options_.verify == VerifyMode::kFix; }
   // A sample that a user gave, rather than one of calibration.
   const std::string& File() const { return options_.verify_file; }
 
@@ -150,10 +151,11 @@ class ModelVerifier {
                                  .samples = sample.inputs,
                                  .expected = sample.outputs,
                                  .tolerance = options_.tolerance.value_or(UsualTolerance(task_.low)),
-                                 .deny = rewrite_denying,
+                                 .deny = nullptr,
                                  .on_progress = nullptr,
                                  .how = how,
                                  .in_time = nullptr};
+    if (!IsFix()) verification.deny = rewrite_denying;
     if (IsAuto()) verification.in_time = [&] { return InTime(); };
     if (options_.on_progress) {
       verification.on_progress = [&](const Progress& progress) {
@@ -165,7 +167,21 @@ class ModelVerifier {
       return sample.is_made_up ? ExplainMadeUp(verified.status(), *before, {.dims = options_.dims}, kHowToGive)
                                : verified.status();
     }
-    return Conclude(*verified, sample);
+    const bool is_to_mend = IsFix() && !verified->difference.empty();
+    return is_to_mend ? Fix(*verified, sample, verification.tolerance) : Conclude(*verified, sample);
+  }
+
+  absl::StatusOr<VerifyVerdict> Fix(const Verified& verified, const Sample& sample, double tolerance) const {
+    const absl::StatusOr<MendingNodes> mend = task_.find_mend(sample.inputs.front(), tolerance);
+    if (absl::IsFailedPrecondition(mend.status())) {
+      return absl::FailedPreconditionError(absl::StrCat("--verify: ", verified.difference, "; ",
+                                                        absl::StripPrefix(mend.status().message(), "--search: ")));
+    }
+    AMP_RETURN_IF_ERROR(mend.status());
+    const size_t count = mend->nodes.size();
+    const std::string line = absl::StrFormat("verified with %d node%s more in float32: relative error %.3g%s", count,
+                                             count == 1 ? "" : "s", mend->error, sample.note);
+    return VerifyVerdict{.line = line, .warning = verified.difference, .mend = mend->nodes};
   }
 
   absl::StatusOr<VerifyVerdict> Conclude(const Verified& verified, const Sample& sample) const {
@@ -173,21 +189,14 @@ class ModelVerifier {
       const std::string brief = verified.brief + (sample.is_made_up ? " on made-up inputs" : "");
       return VerifyVerdict{.line = IsAuto() ? brief : verified.line + sample.note};
     }
-    if (options_.verify == VerifyMode::kFix && !verified.mend.empty()) {
-      const std::string line =
-          absl::StrCat("verified with ", verified.mend.size(), verified.mend.size() == 1 ? " node" : " nodes",
-                       " more in float32: ", verified.left, sample.note);
-      return VerifyVerdict{.line = line, .warning = verified.difference, .mend = verified.mend};
-    }
     if (!IsAuto() || options_.strict) {
       return absl::FailedPreconditionError(absl::StrCat("--verify: ", verified.difference));
     }
     const std::string on = sample.is_made_up ? "on inputs that are made up, " : "on the first calibration sample, ";
-    const std::string then =
-        verified.mend.empty() ? "; --verify=fix looks for the nodes that mend it" : "; --verify=fix applies that";
     const std::string real = sample.is_made_up ? ", --verify=FILE.npz judges real inputs" : "";
     return VerifyVerdict{.line = "not verified: the models differ, see the warning",
-                         .warning = absl::StrCat(on, verified.difference, then, real)};
+                         .warning = absl::StrCat(on, verified.difference,
+                                                 "; --verify=fix looks for what mends it at the least cost", real)};
   }
 
   const VerifyTask& task_;

@@ -1,7 +1,7 @@
 // --verify auto|off|fix|FILE: whether a rewrite is checked before it is handed over, on which inputs, and what follows.
 //
 //   auto   on inputs that are made up, or the first calibration sample, if that is cheap; what differs is a warning
-//   fix    the same, whatever it costs; the nodes that mend what differs stay float32
+//   fix    the same, whatever it costs; the parts that mend what differs stay float32 (tools/library/search.h)
 //   FILE   on this sample; what differs is an error
 #ifndef AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
 #define AMP_TOOLS_LIBRARY_VERIFY_MODEL_H_
@@ -32,6 +32,12 @@ struct SettledModel {
 };
 using SettlingRewrite = std::function<absl::StatusOr<SettledModel>(const SettledNodes&)>;
 
+// Nodes with which denied the model is within, and its error then.
+struct MendingNodes {
+  std::vector<std::string> nodes;
+  double error = 0;
+};
+
 struct VerifyTask {
   const RewriteOptions& options;
   DType low = DType::kFloat16;
@@ -39,6 +45,9 @@ struct VerifyTask {
   const Model& rewritten;
   std::shared_ptr<ExternalData> external;
   SettlingRewrite rewrite;
+  // Seeks nodes with which denied the models agree on this sample. Errors: kFailedPrecondition, there are none; those
+  // of running the model.
+  std::function<absl::StatusOr<MendingNodes>(const NamedDatums& sample, double tolerance)> find_mend;
   int64_t weight_bytes = 0;                    // of the original
   std::chrono::duration<double> rewrite_time;  // without runs on data
 };

@@ -19,6 +19,7 @@
 #include "runtime/plan/program.h"
 #include "runtime/values/compare_values.h"
 #include "tools/library/find_mend.h"
+#include "tools/library/output_error.h"
 #include "tools/library/sample_inputs.h"
 
 namespace amp {
@@ -32,19 +33,7 @@ constexpr size_t kMostNamed = 16;
 // The original's values are kept, up to so many bytes, until the rewritten model's are there to be compared.
 constexpr size_t kMostKeptBytes = size_t{256} << 20;
 
-// Differences below float16's smallest number are none: it cannot tell them from 0. bfloat16 reaches as far down as
-// float32.
-constexpr double kSmallestFloat16 = 0x1p-24;
-
-ValueDifference DifferenceOf(const Datum& expected, const Datum& found) {
-  ValueDifference difference = CompareValues(expected, found);
-  if (difference.largest_error < kSmallestFloat16) difference.relative_error = 0;
-  return difference;
-}
-
-bool IsWithin(const ValueDifference& difference, double tolerance) {
-  return difference.misfit.empty() && difference.new_non_finite == 0 && difference.relative_error <= tolerance;
-}
+bool IsWithin(const ValueDifference& difference, double tolerance) { return VerifiedError(difference) <= tolerance; }
 
 std::string DifferenceText(const ValueDifference& difference) {
   if (!difference.misfit.empty()) return difference.misfit;
@@ -60,11 +49,6 @@ struct OutputVerdict {
   // Over all samples: of integer outputs, and of all.
   int64_t unequal = 0, integers = 0, compared = 0, elements = 0;
 };
-
-double Badness(const ValueDifference& difference) {
-  constexpr double kWorst = 1e300;
-  return !difference.misfit.empty() || difference.new_non_finite > 0 ? kWorst : difference.relative_error;
-}
 
 // A value of the rewritten model that is not quite what the original has under that name.
 struct Divergence {
@@ -120,12 +104,12 @@ class Verifier {
       AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found,
                            session.Run(InputsFor(session, task_.samples[i]), task_.how));
       for (size_t output = 0; output < found.size(); ++output) {
-        const ValueDifference difference = DifferenceOf(expected_[i][output], found[output]);
+        const ValueDifference difference = VerifiedDifference(expected_[i][output], found[output]);
         verdict.compared += difference.compared;
         verdict.elements += difference.elements;
         verdict.unequal += difference.unequal;
         if (difference.unequal > 0) verdict.integers += difference.elements;
-        if (Badness(difference) <= Badness(verdict.worst)) continue;
+        if (VerifiedError(difference) <= VerifiedError(verdict.worst)) continue;
         verdict.output = output;
         verdict.worst = difference;
       }
@@ -186,7 +170,8 @@ class Verifier {
     } else if (is_whole && !HasEnded()) {
       absl::StrAppend(&text, "; no value in between differs by more");
     }
-    return divergences.empty() ? absl::OkStatus() : TryDenying(Candidates(divergences), differs);
+    const bool is_sought_here = task_.deny != nullptr && !divergences.empty();
+    return is_sought_here ? TryDenying(Candidates(divergences), differs) : absl::OkStatus();
   }
 
   // The original's node `producer`, and those ahead of it whose values the rewritten model has no more: a convolution
@@ -242,17 +227,17 @@ class Verifier {
       const auto it = expected.find(value.name);
       if (it == expected.end() || it->second.first == kNone || value.producer == kNone) return;
       const auto& [producer, right] = it->second;
-      const ValueDifference difference = DifferenceOf(right, datum);
+      const ValueDifference difference = VerifiedDifference(right, datum);
       if (!difference.misfit.empty()) return;  // of another round of a loop
-      errors[value.name] = Badness(difference);
+      errors[value.name] = VerifiedError(difference);
       double of_inputs = 0;
       for (const ValueId input : rewritten.node(value.producer).PresentInputs()) {
         const auto error = errors.find(rewritten.value(input).name);
         if (error != errors.end()) of_inputs = std::max(of_inputs, error->second);
       }
-      const double growth = Badness(difference) - of_inputs;
+      const double growth = std::isinf(of_inputs) ? 0 : VerifiedError(difference) - of_inputs;
       const bool is_beyond = !IsWithin(difference, task_.tolerance);
-      if (Badness(difference) > 0) {
+      if (VerifiedError(difference) > 0) {
         divergences.push_back({value.name, NodesOf(names, producer, paths), growth, difference, is_beyond});
       }
     };
@@ -308,8 +293,7 @@ class Verifier {
       return absl::OkStatus();
     }
     const bool is_minimal = mend.is_minimal && !HasEnded();
-    differs.mend = mend.nodes;
-    const std::string left = differs.left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
+    const std::string left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
     if (mend.nodes.size() > kMostNamed) {
       absl::StrAppendFormat(
           &text,

@@ -25,7 +25,7 @@ struct Verification {
   const std::vector<NamedDatums>& samples;   // at least one
   std::vector<std::vector<Datum>> expected;  // what the original gives for the first samples, as far as it has run
   double tolerance = 0;                      // relative L2 error of a float output
-  // The model rewritten with these nodes denied as well, and nothing else changed.
+  // The model rewritten with these nodes denied as well, and nothing else changed. Null: a mend is not sought.
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::vector<std::string>&)> deny;
   // May be null; an error ends the verification with that error.
   std::function<absl::Status(const Progress&)> on_progress;
@@ -41,8 +41,6 @@ struct Verified {
   std::string brief = {};  // "verified: largest relative error 0.0012"
   // Where the models differ, instead of these: the output, the first value that diverges, and what mends it.
   std::string difference = {};
-  std::vector<std::string> mend = {};  // nodes whose denial was seen to mend it
-  std::string left = {};               // "relative error 0.0003", with these denied
 };
 // Errors: kInvalidArgument, nothing to compare; those of running the models; those of on_progress.
 absl::StatusOr<Verified> Verify(const Verification& verification);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges `--search` and `--sensitivity` on made-up and real models.
 
-  search.py --tool build/tests/rewrite_batch [--only TEXT] [--table]
+  search.py --tool build/tests/rewrite_batch [--only TEXT] [--table] [--baselines]
 
 Made up: networks with a part whose error is planted have to keep it float32, and so have those with two such
 parts. On small networks, every subset of the parts is rewritten and run: the choice that the search takes has at
@@ -12,6 +12,9 @@ correlation (Spearman) of predicted errors of parts alone with those of runs is 
 everywhere.
 A task: on MNIST's test images, a classifier whose first product is fragile. With --metric-command and a drop of 0.1 %
 of the accuracy, the search keeps that one in float32, lowers others, and asks 8 times at most.
+--baselines also runs, on the real models, the procedure of NNCF's quantize_with_accuracy_control (each part is raised
+to float32 alone and ranked by what that takes off the error, then they are raised in that order until the model is
+within; a run for each) and `--verify=fix` with the bound as its tolerance.
 --table prints a line for each model. Without $AMP_SHARED or ../shared, real models are left out and the exit code
 is 77.
 """
@@ -100,6 +103,28 @@ class Searcher:
         assert answer.exit == 0, answer.first_error()
         return json.loads(self.report.read_text())["sensitivity"]["measured_error"]
 
+    def cost_with(self, kept):
+        """Error and saved bytes where these parts stay float32 and all else is low: a search that is content."""
+        flags = [word for part in kept for node in part["nodes"] for word in ("--deny-node", node)]
+        answer = self.run("-o", self.out, "--search", "--max-error", 1e30, "--verify=off", *flags)
+        assert answer.exit == 0, answer.first_error()
+        found = json.loads(self.report.read_text())["search"]
+        return (found["choices"][0]["error"], found["choices"][0]["saved_bytes"]) if found["choices"] else (0, 0)
+
+    def fixed(self, max_error, all_low):
+        """Saved bytes by --verify=fix; None where that fails."""
+        answer = self.run("-o", self.out, "--verify=fix", "--tolerance", max_error)
+        if answer.exit == 7:
+            return None
+        assert answer.exit == 0, answer.first_error()
+        low = {node["path"] for node in json.loads(self.report.read_text())["nodes"] if node["low"]}
+        return self.cost_with([{"nodes": sorted(all_low - low)}])[1]
+
+    def low_nodes(self):
+        answer = self.run("-o", self.out, "--verify=off")
+        assert answer.exit == 0, answer.first_error()
+        return {node["path"] for node in json.loads(self.report.read_text())["nodes"] if node["low"]}
+
 
 def normal(seed, *shape, scale=1.0):
     return (scale * np.random.default_rng(seed).standard_normal(shape)).astype(np.float32)
@@ -179,6 +204,60 @@ def judge_subsets(tool, faults, table):
     table.append(f"subsets: parts low, by the most possible: median {median:.2f}, least {min(kept_shares):.2f}")
     if median < 0.85 or statistics.mean(kept_shares) < 0.7:
         faults.append(f"subsets: expected 0.85 of the best in the median and 0.7 on average, found {kept_shares}")
+
+
+def nncf(searcher, parts, limits):
+    """Saved bytes by limit, and runs."""
+    all_error, _ = searcher.cost_with([])
+    gains = [all_error - searcher.cost_with([part])[0] for part in parts]
+    order = sorted(range(len(parts)), key=lambda i: -gains[i])
+    costs = {}
+
+    def raised(count):
+        if count not in costs:
+            costs[count] = searcher.cost_with([parts[i] for i in order[:count]])
+        return costs[count]
+
+    found = []
+    for limit in limits:
+        count = next(count for count in range(len(parts) + 1) if raised(count)[0] <= limit)
+        found.append((raised(count)[1], 1 + len(parts) + count))
+    return found
+
+
+def judge_baselines(tool, models, only, table):
+    saved = {name: {fraction: [] for fraction in FRACTIONS} for name in ("search", "NNCF", "--verify=fix")}
+    runs = {"search": [], "NNCF": []}
+    for name in MODELS:
+        if only not in name:
+            continue
+        for dtype in ("float16", "bfloat16"):
+            with tempfile.TemporaryDirectory() as folder:
+                searcher = Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype)
+                parts = searcher.sensitivity()["units"]
+                all_error, all_bytes = searcher.cost_with([])
+                all_low = searcher.low_nodes()
+                limits = [fraction * all_error for fraction in FRACTIONS]
+                line = f"{name}, {dtype}:"
+                for fraction, limit, (kept, count) in zip(
+                    FRACTIONS, limits, nncf(searcher, parts, limits), strict=True
+                ):
+                    found = searcher.search(limit)
+                    mine = found["choices"][found["taken"]]["saved_bytes"] if found else 0
+                    fixed = searcher.fixed(limit, all_low) or 0
+                    # A float32 model is within, and saves nothing.
+                    shares = [max(0, bytes_) / all_bytes for bytes_ in (mine, kept, fixed)]
+                    for procedure, share in zip(saved, shares, strict=True):
+                        saved[procedure][fraction].append(share)
+                    runs["NNCF"].append(count)
+                    runs["search"].append(found["runs"] if found else MOST_RUNS)
+                    line += f" {fraction}: search {shares[0]:.2f}, NNCF {shares[1]:.2f} in {count} runs, fix"
+                    line += f" {shares[2]:.2f};"
+                table.append(line)
+    for procedure, shares in saved.items():
+        means = " / ".join(f"{statistics.mean(shares[fraction]):.2f}" for fraction in FRACTIONS)
+        count = f", {statistics.median(runs[procedure])} runs in the median" if procedure in runs else ""
+        table.append(f"{procedure}: bytes saved on average {means}{count}")
 
 
 def judge_real(tool, models, only, faults, table):
@@ -312,6 +391,7 @@ def main():
     arguments.add_argument("--tool", required=True)
     arguments.add_argument("--only", default="", help="real models whose name has this")
     arguments.add_argument("--table", action="store_true")
+    arguments.add_argument("--baselines", action="store_true")
     chosen = arguments.parse_args()
     faults, table = [], []
     models = shared_folder() / "models"
@@ -324,6 +404,8 @@ def main():
             judge_task(tool, shared_folder() / "data" / "mnist", faults, table)
         if models.is_dir():
             judge_real(tool, models, chosen.only, faults, table)
+        if models.is_dir() and chosen.baselines:
+            judge_baselines(tool, models, chosen.only, table)
     print("\n".join(table if chosen.table else [line for line in table if "median" in line or line.startswith("task")]))
     for fault in faults:
         print("FAULT:", fault)

@@ -120,6 +120,16 @@ TEST_CASE("values behind an operator without a rule can be differentiated by, th
         find({"beside", "behind", "a"}));
 }
 
+TEST_CASE("what a branch reads is not differentiated by, although another way leads around the branch") {
+  const std::unique_ptr<Model> model = GraphFromText(std::string(kHead) + R"(g (float[2] x, bool c) => (float loss) {
+    h = Neg (x)  read = Exp (h)
+    a = If (c) <then_branch = t () => (float[2] u) { u = Neg (read) }, else_branch = e () => (float[2] v) { v = Abs (read) }>
+    sum = Add (a, h)  loss = ReduceSum <keepdims = 0> (sum) })");
+  InferTypes(*model);
+  const std::vector<ValueId> of = {Find(*model, "x"), Find(*model, "h"), Find(*model, "read"), Find(*model, "a")};
+  CHECK(DifferentiableFrom(*model, Find(*model, "loss"), of) == std::vector<ValueId>{Find(*model, "a")});
+}
+
 TEST_CASE("no gradient goes through control flow on the way; beside it there may be some") {
   const std::string branches = R"(<
     then_branch = t () => (float[2] u) { u = Neg (CAPTURED) }, else_branch = e () => (float[2] v) { v = Abs (CAPTURED) }>)";

@@ -39,7 +39,7 @@ struct Found {
   }
 };
 
-Found Find(const SessionText& text, const NamedDatums& sample, const NodeGate* may_go_on = nullptr) {
+Found Find(const SessionText& text, const NamedDatums& sample) {
   Found found;
   const SessionText whole = {kHead + text.text, text.constants};
   found.session = MakeSession(whole, OneByOne());
@@ -50,13 +50,14 @@ Found Find(const SessionText& text, const NamedDatums& sample, const NodeGate* m
     low[id] = {std::vector<bool>(model.node(id).inputs.size(), true),
                std::vector<bool>(model.node(id).outputs.size(), true)};
   }
-  absl::StatusOr<std::vector<Derivatives>> derivatives = FindDerivatives({.session = *found.session,
-                                                                          .file = *LoadText(whole),
-                                                                          .low = kLow,
-                                                                          .low_ports = low,
-                                                                          .sample = sample,
-                                                                          .outputs = found.outputs,
-                                                                          .may_go_on = may_go_on});
+  const DerivativeTask task = {.session = *found.session,
+                               .load = [&] { return LoadText(whole); },
+                               .limits = {},
+                               .low = kLow,
+                               .low_ports = low,
+                               .sample = sample,
+                               .outputs = found.outputs};
+  absl::StatusOr<std::vector<Derivatives>> derivatives = FindDerivatives(task);
   INFO(derivatives.status().message());
   REQUIRE(derivatives.ok());
   found.derivatives = *std::move(derivatives);
@@ -147,6 +148,37 @@ TEST_CASE("each output is known by itself; very many are taken in groups") {
   CHECK(count == 20);
 }
 
+TEST_CASE("a rule that refuses its node blocks what lies ahead of that node alone") {
+  // There is no gradient of a Resize that interpolates.
+  const Found found = Find({.text = R"((float[1,1,8,8] x) => (float[1,1,16,16] y) <float[4] scales = {1, 1, 2, 2}> {
+      [ahead] a = Exp (x)  [grow] h = Resize <mode = "linear"> (a, , scales)  [behind] b = Tanh (h)
+      [last] y = Neg (b) })"},
+                           {{"x", Numbers({1, 1, 8, 8})}});
+  CHECK(found.KnowsInput("behind", 0));
+  CHECK_FALSE(found.KnowsInput("grow", 0));
+  CHECK_FALSE(found.KnowsInput("ahead", 0));
+  CHECK_FALSE(found.derivatives[0].is_whole);
+}
+
+TEST_CASE("a derivative that is no number is not known") {
+  // The root of 0 has none.
+  const Found found = Find({.text = R"((float[64] x) => (float[64] y) {
+      [ahead] a = Mul (x, x)  d = Sub (a, a)  [root] r = Sqrt (d)  [last] y = Add (r, x) })"},
+                           {{"x", Numbers({64})}});
+  CHECK_FALSE(found.KnowsInput("ahead", 0));
+  CHECK(found.KnowsInput("last", 0));
+  CHECK_FALSE(found.derivatives[0].is_whole);
+}
+
+TEST_CASE("a weight that a branch gives as it is has a reader that is no node") {
+  const Found found = Find({.text = R"((float[4,4] x, bool c) => (float[4,4] y) {
+      h = If (c) <then_branch = t () => (float[4,4] w) { n = Neg (x) }, else_branch = e () => (float[4,4] v) { v = Abs (x) }>
+      [product] a = MatMul (x, w)  y = Add (a, h) })",
+                            .constants = {{"w", Numbers({4, 4})}}},
+                           {{"x", Numbers({4, 4})}, {"c", Tensor::Scalar(true)}});
+  CHECK_FALSE(found.derivatives[0].is_whole);
+}
+
 TEST_CASE("an error of the caller's is not one of the model's") {
   const auto session = MakeSession({std::string(kHead) + "(float[4] x) => (float[4] y) { y = Exp (x) }"}, OneByOne());
   const NamedDatums sample = {{"x", Numbers({4})}};
@@ -154,14 +186,16 @@ TEST_CASE("an error of the caller's is not one of the model's") {
   IdVector<NodeId, LowPorts> low(session->model().num_nodes());
   for (LowPorts& ports : low) ports = {{true}, {true}};
   const NodeGate stop = [](const Node&, absl::Span<const Datum* const>) { return absl::CancelledError("stop"); };
-  const auto found =
-      FindDerivatives({.session = *session,
-                       .file = *LoadText({std::string(kHead) + "(float[4] x) => (float[4] y) { y = Exp (x) }"}),
-                       .low = kLow,
-                       .low_ports = low,
-                       .sample = sample,
-                       .outputs = outputs,
-                       .may_go_on = &stop});
+  const DerivativeTask task = {
+      .session = *session,
+      .load = [] { return LoadText({std::string(kHead) + "(float[4] x) => (float[4] y) { y = Exp (x) }"}); },
+      .limits = {},
+      .low = kLow,
+      .low_ports = low,
+      .sample = sample,
+      .outputs = outputs,
+      .may_go_on = &stop};
+  const auto found = FindDerivatives(task);
   CHECK(absl::IsCancelled(found.status()));
 }
 
