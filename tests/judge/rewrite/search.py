@@ -253,7 +253,7 @@ def judge_baselines(tool, models, only, table):
                     runs["search"].append(found["runs"] if found else MOST_RUNS)
                     line += f" {fraction}: search {shares[0]:.2f}, NNCF {shares[1]:.2f} in {count} runs, fix"
                     line += f" {shares[2]:.2f};"
-                table.append(line)
+                print(line, flush=True)  # it takes long
     for procedure, shares in saved.items():
         means = " / ".join(f"{statistics.mean(shares[fraction]):.2f}" for fraction in FRACTIONS)
         count = f", {statistics.median(runs[procedure])} runs in the median" if procedure in runs else ""
