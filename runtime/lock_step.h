@@ -3,7 +3,7 @@
 //
 //   x ── MatMul ── h ── Exp ── y       per node, beside the float32 run:
 //         w                              on rounded values                        -> what it hands on
-//                                        on one rounded value, all else exact     -> the gain from that input
+//                                        on one rounded value after the other     -> the gain from each input
 //                                        on rounded weights, all else exact       -> the error of the weights
 //
 //   gain² = |change of the output|² ÷ |change of the input|²

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
+#include "tools/library/choice_order.h"
 #include "tools/library/option_names.h"
 #include "tools/library/part_errors.h"
 #include "tools/library/sample_runs.h"
@@ -212,79 +213,17 @@ class Searcher {
     }
   }
 
-  // Returns what the raising of a part takes off the squared error, per byte that it costs.
-  double WorthOfRaising(const PartErrors::Choice& from, size_t part) const {
-    const PartErrors::Choice raised = errors_->Changed(from, part);
-    const double gain = from.SquaredError() - raised.SquaredError();
-    return std::max(gain, 0.0) / std::max(from.saved - raised.saved, 1.0);
+  // Where everything low is not finite, a part that overflows may be why.
+  LowParts Harmful() const {
+    LowParts harmful(all_.size(), false);
+    if (std::isfinite(report_.choices.front().error)) return harmful;
+    for (size_t part = 0; part < all_.size(); ++part) harmful[part] = errors_->parts()[part].overflows;
+    return harmful;
   }
 
-  // The choices on the way from all low to nothing low: the best ones by predictions, from the largest error down.
-  std::vector<LowParts> Order() const {
-    LowParts harmless = all_;
-    for (size_t part = 0; part < all_.size(); ++part) {
-      if (IsHarmful(part)) harmless[part] = false;
-    }
-    std::vector<PartErrors::Choice> choices = RaiseOneByOne();
-    for (const LowParts& low : errors_->BestChoices(harmless)) choices.push_back(errors_->Evaluate(low));
-    return FrontOf(std::move(choices));
-  }
-
-  bool IsHarmful(size_t part) const {
-    return errors_->parts()[part].overflows && !std::isfinite(report_.choices.front().error);
-  }
-
-  // Leaves out choices for which another one saves no less at an error that is no larger.
-  std::vector<LowParts> FrontOf(std::vector<PartErrors::Choice> choices) const {
-    std::stable_sort(choices.begin(), choices.end(), [](const PartErrors::Choice& a, const PartErrors::Choice& b) {
-      return std::pair(a.SquaredError(), -a.saved) < std::pair(b.SquaredError(), -b.saved);
-    });
-    std::vector<LowParts> front = {LowParts(all_.size(), false)};
-    double most_saved = IsToVerify() ? -std::numeric_limits<double>::infinity() : 0;
-    for (const PartErrors::Choice& choice : choices) {
-      if (choice.saved <= most_saved || choice.low == all_ || choice.low == front.front()) continue;
-      most_saved = choice.saved;
-      front.push_back(choice.low);
-    }
-    front.push_back(all_);
-    std::reverse(front.begin(), front.end());
-    return front;
-  }
-
-  // The parts in the order in which they are raised, one after the other, and each choice on the way.
-  std::vector<PartErrors::Choice> RaiseOneByOne() const {
-    PartErrors::Choice choice = errors_->Evaluate(all_);
-    std::vector<PartErrors::Choice> order = {choice};
-    std::vector<size_t> open;
-    for (size_t part = 0; part < choice.low.size(); ++part) {
-      if (!all_[part]) continue;
-      if (IsHarmful(part)) {
-        choice = errors_->Changed(choice, part);
-      } else {
-        open.push_back(part);
-      }
-    }
-    if (choice.low != order.back().low) order.push_back(choice);
-    std::vector<double> worth(choice.low.size(), 0);
-    const auto by_worth = [&](size_t a, size_t b) { return worth[a] < worth[b]; };
-    for (const size_t part : open) worth[part] = WorthOfRaising(choice, part);
-    // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
-    constexpr std::ptrdiff_t kLooked = 8;
-    while (!open.empty()) {
-      const auto first = open.end() - std::min(kLooked, std::ssize(open));
-      std::nth_element(open.begin(), first, open.end(), by_worth);
-      for (auto it = first; it != open.end(); ++it) worth[*it] = WorthOfRaising(choice, *it);
-      std::iter_swap(std::max_element(first, open.end(), by_worth), open.end() - 1);
-      choice = errors_->Changed(choice, open.back());
-      open.pop_back();
-      order.push_back(choice);
-    }
-    return order;
-  }
-
-  // Finds the shortest beginning of the order that is within.
+  // Finds the first choice of the order that is within.
   absl::Status CutOrder() {
-    if (order_.empty()) order_ = Order();
+    if (order_.empty()) order_ = OrderChoices(*errors_, all_, Harmful(), IsToVerify());
     const std::vector<LowParts>& order = order_;
     size_t beyond = 0, within = order.size() - 1;  // nothing is low in the last one
     for (int cut = 0; cut < kMostCuts && within - beyond > 1 && HasRuns(); ++cut) {

@@ -206,6 +206,18 @@ def judge_subsets(tool, faults, table):
         faults.append(f"subsets: expected 0.85 of the best in the median and 0.7 on average, found {kept_shares}")
 
 
+def searchers(tool, models, only):
+    for name in MODELS:
+        for dtype in ("float16", "bfloat16"):
+            if only in name:
+                with tempfile.TemporaryDirectory() as folder:
+                    yield (
+                        name,
+                        dtype,
+                        Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype),
+                    )
+
+
 def nncf(searcher, parts, limits):
     """Saved bytes by limit, and runs."""
     all_error, _ = searcher.cost_with([])
@@ -228,34 +240,27 @@ def nncf(searcher, parts, limits):
 def judge_baselines(tool, models, only, table):
     saved = {name: {fraction: [] for fraction in FRACTIONS} for name in ("search", "NNCF", "--verify=fix")}
     runs = {"search": [], "NNCF": []}
-    for name in MODELS:
-        if only not in name:
+    for name, dtype, searcher in searchers(tool, models, only):
+        parts = searcher.sensitivity()["units"]
+        all_error, all_bytes = searcher.cost_with([])
+        if all_bytes <= 0:  # weights that callers may override are cast in the run
             continue
-        for dtype in ("float16", "bfloat16"):
-            with tempfile.TemporaryDirectory() as folder:
-                searcher = Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype)
-                parts = searcher.sensitivity()["units"]
-                all_error, all_bytes = searcher.cost_with([])
-                if all_bytes <= 0:  # weights that callers may override are cast in the run
-                    continue
-                all_low = searcher.low_nodes()
-                limits = [fraction * all_error for fraction in FRACTIONS]
-                line = f"{name}, {dtype}:"
-                for fraction, limit, (kept, count) in zip(
-                    FRACTIONS, limits, nncf(searcher, parts, limits), strict=True
-                ):
-                    found = searcher.search(limit)
-                    mine = found["choices"][found["taken"]]["saved_bytes"] if found else 0
-                    fixed = searcher.fixed(limit, all_low) or 0
-                    # A float32 model is within, and saves nothing.
-                    shares = [max(0, bytes_) / all_bytes for bytes_ in (mine, kept, fixed)]
-                    for procedure, share in zip(saved, shares, strict=True):
-                        saved[procedure][fraction].append(share)
-                    runs["NNCF"].append(count)
-                    runs["search"].append(found["runs"] if found else MOST_RUNS)
-                    line += f" {fraction}: search {shares[0]:.2f}, NNCF {shares[1]:.2f} in {count} runs, fix"
-                    line += f" {shares[2]:.2f};"
-                print(line, flush=True)  # it takes long
+        all_low = searcher.low_nodes()
+        limits = [fraction * all_error for fraction in FRACTIONS]
+        line = f"{name}, {dtype}:"
+        for fraction, limit, (kept, count) in zip(FRACTIONS, limits, nncf(searcher, parts, limits), strict=True):
+            found = searcher.search(limit)
+            mine = found["choices"][found["taken"]]["saved_bytes"] if found else 0
+            fixed = searcher.fixed(limit, all_low) or 0
+            # A float32 model is within, and saves nothing.
+            shares = [max(0, bytes_) / all_bytes for bytes_ in (mine, kept, fixed)]
+            for procedure, share in zip(saved, shares, strict=True):
+                saved[procedure][fraction].append(share)
+            runs["NNCF"].append(count)
+            runs["search"].append(found["runs"] if found else MOST_RUNS)
+            line += f" {fraction}: search {shares[0]:.2f}, NNCF {shares[1]:.2f} in {count} runs, fix"
+            line += f" {shares[2]:.2f};"
+        print(line, flush=True)  # it takes long
     for procedure, shares in saved.items():
         means = " / ".join(f"{statistics.mean(shares[fraction]):.2f}" for fraction in FRACTIONS)
         count = f", {statistics.median(runs[procedure])} runs in the median" if procedure in runs else ""
@@ -264,37 +269,32 @@ def judge_baselines(tool, models, only, table):
 
 def judge_real(tool, models, only, faults, table):
     correlations, saved = [], {fraction: [] for fraction in FRACTIONS}
-    for name in MODELS:
-        if only not in name:
-            continue
-        for dtype in ("float16", "bfloat16"):
-            with tempfile.TemporaryDirectory() as folder:
-                searcher = Searcher(tool, folder, models / f"{name}.onnx", [models / "refs" / f"{name}.npz"], dtype)
-                sensitivity = searcher.sensitivity(measure=40)
-                measured = [unit for unit in sensitivity["units"] if unit["measured_error"] is not None]
-                correlation = spearman(
-                    [unit["predicted_error"] for unit in measured], [unit["measured_error"] for unit in measured]
-                )
-                if correlation is not None:
-                    correlations.append(correlation)
-                line = f"{name}, {dtype}: {len(sensitivity['units'])} parts, Spearman {correlation or 0:.2f}"
-                for fraction in FRACTIONS:
-                    limit = fraction * sensitivity["measured_error"]
-                    found = searcher.search(limit)
-                    share = 0
-                    if found:
-                        choice = found["choices"][found["taken"]]
-                        share = choice["saved_bytes"] / found["all_saved_bytes"]
-                        check = searcher.error_with(found["float32"])
-                        if found["runs"] > MOST_RUNS:
-                            faults.append(f"{name}, {dtype}: {found['runs']} runs")
-                        if choice["error"] > limit or abs(check - choice["error"]) > 1e-6 * choice["error"]:
-                            faults.append(f"{name}, {dtype}: error {choice['error']}, {check} of at most {limit}")
-                        line += f"; {fraction}: {share:.2f} saved in {found['runs']} runs"
-                    else:
-                        line += f"; {fraction}: none"
-                    saved[fraction].append(share)
-                table.append(line)
+    for name, dtype, searcher in searchers(tool, models, only):
+        sensitivity = searcher.sensitivity(measure=40)
+        measured = [unit for unit in sensitivity["units"] if unit["measured_error"] is not None]
+        correlation = spearman(
+            [unit["predicted_error"] for unit in measured], [unit["measured_error"] for unit in measured]
+        )
+        if correlation is not None:
+            correlations.append(correlation)
+        line = f"{name}, {dtype}: {len(sensitivity['units'])} parts, Spearman {correlation or 0:.2f}"
+        for fraction in FRACTIONS:
+            limit = fraction * sensitivity["measured_error"]
+            found = searcher.search(limit)
+            share = 0
+            if found:
+                choice = found["choices"][found["taken"]]
+                share = choice["saved_bytes"] / found["all_saved_bytes"]
+                check = searcher.error_with(found["float32"])
+                if found["runs"] > MOST_RUNS:
+                    faults.append(f"{name}, {dtype}: {found['runs']} runs")
+                if choice["error"] > limit or abs(check - choice["error"]) > 1e-6 * choice["error"]:
+                    faults.append(f"{name}, {dtype}: error {choice['error']}, {check} of at most {limit}")
+                line += f"; {fraction}: {share:.2f} saved in {found['runs']} runs"
+            else:
+                line += f"; {fraction}: none"
+            saved[fraction].append(share)
+        table.append(line)
     if not correlations:
         return
     median = statistics.median(correlations)

@@ -1,0 +1,76 @@
+#include "tools/library/choice_order.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace amp {
+namespace {
+
+using Choice = PartErrors::Choice;
+
+// Returns what the raising of a part takes off the squared error, per byte that it costs.
+double WorthOfRaising(const PartErrors& errors, const Choice& from, size_t part) {
+  const Choice raised = errors.Changed(from, part);
+  const double gain = from.SquaredError() - raised.SquaredError();
+  return std::max(gain, 0.0) / std::max(from.saved - raised.saved, 1.0);
+}
+
+// Returns each choice on the way.
+std::vector<Choice> RaiseOneByOne(const PartErrors& errors, const LowParts& all, const LowParts& harmful) {
+  Choice choice = errors.Evaluate(all);
+  std::vector<Choice> order = {choice};
+  std::vector<size_t> open;
+  for (size_t part = 0; part < all.size(); ++part) {
+    if (!all[part]) continue;
+    if (harmful[part]) {
+      choice = errors.Changed(choice, part);
+    } else {
+      open.push_back(part);
+    }
+  }
+  if (choice.low != all) order.push_back(choice);
+  std::vector<double> worth(all.size(), 0);
+  const auto by_worth = [&](size_t a, size_t b) { return worth[a] < worth[b]; };
+  for (const size_t part : open) worth[part] = WorthOfRaising(errors, choice, part);
+  // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
+  constexpr std::ptrdiff_t kLooked = 8;
+  while (!open.empty()) {
+    const auto first = open.end() - std::min(kLooked, std::ssize(open));
+    std::nth_element(open.begin(), first, open.end(), by_worth);
+    for (auto it = first; it != open.end(); ++it) worth[*it] = WorthOfRaising(errors, choice, *it);
+    std::iter_swap(std::max_element(first, open.end(), by_worth), open.end() - 1);
+    choice = errors.Changed(choice, open.back());
+    open.pop_back();
+    order.push_back(choice);
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<LowParts> OrderChoices(const PartErrors& errors, const LowParts& all, const LowParts& harmful,
+                                   bool saves_nothing_is_fine) {
+  std::vector<Choice> choices = RaiseOneByOne(errors, all, harmful);
+  LowParts harmless = all;
+  for (size_t part = 0; part < all.size(); ++part) harmless[part] = all[part] && !harmful[part];
+  for (const LowParts& low : errors.BestChoices(harmless)) choices.push_back(errors.Evaluate(low));
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
+    return std::pair(a.SquaredError(), -a.saved) < std::pair(b.SquaredError(), -b.saved);
+  });
+  const LowParts nothing(all.size(), false);
+  std::vector<LowParts> front = {nothing};
+  double most_saved = saves_nothing_is_fine ? -std::numeric_limits<double>::infinity() : 0;
+  for (const Choice& choice : choices) {
+    if (choice.saved <= most_saved || choice.low == all || choice.low == nothing) continue;
+    most_saved = choice.saved;
+    front.push_back(choice.low);
+  }
+  front.push_back(all);
+  std::reverse(front.begin(), front.end());
+  return front;
+}
+
+}  // namespace amp
