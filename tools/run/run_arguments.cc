@@ -6,10 +6,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "tools/library/flag_words.h"
 #include "tools/library/version.h"
 #include "tools/program/command_line.h"
 #include "tools/program/flag_values.h"
-#include "tools/library/flag_words.h"
 #include "tools/program/session_flags.h"
 #include "tools/run/run_outputs.h"
 

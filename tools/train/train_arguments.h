@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
 #include "tools/data/data_column.h"
-#include "tools/library/trainer.h"
 #include "tools/library/flag_words.h"
+#include "tools/library/trainer.h"
 #include "tools/train/new_model.h"
 
 namespace amp {
