@@ -18,6 +18,15 @@ void ForEachBlock(size_t size, const auto& act) {
   for (size_t begin = 0; begin < size; begin += kBlock) act(begin, std::min(kBlock, size - begin));
 }
 
+// The sum of a block.
+double SumOfFinite(absl::Span<const float> block) {
+  const double fast = BestLoops().rows.sum(block.data(), block.size());
+  if (std::isfinite(fast)) return fast;
+  double sum = 0;
+  for (const float element : block) sum += std::isfinite(element) ? static_cast<double>(element) : 0;
+  return sum;
+}
+
 }  // namespace
 
 bool AreFinite(absl::Span<const float> elements) {
@@ -66,9 +75,7 @@ RoundingEffect EffectOfRounding(absl::Span<const float> elements, DType low, abs
     BestLoops().binary.multiply.of_both(roundings, factors.data() + begin, products, count);
     effect.squared_roundings += SumOfSquares(all);
     effect.squared_products += SumOfSquares(absl::MakeConstSpan(products, count));
-    double sum = 0;
-    for (size_t i = 0; i < count; ++i) sum += std::isfinite(products[i]) ? static_cast<double>(products[i]) : 0;
-    effect.product += sum;
+    effect.product += SumOfFinite(absl::MakeConstSpan(products, count));
   });
   if (effect.squared_roundings == 0) effect.squared_factors = SumOfSquares(factors);
   return effect;

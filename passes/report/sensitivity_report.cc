@@ -37,10 +37,8 @@ std::string SensitivityText(const SensitivityReport& report) {
   const auto by_gains = std::count_if(report.units.begin(), report.units.end(),
                                       [](const UnitSensitivity& unit) { return !unit.by_derivatives; });
   if (by_gains > 0) {
-    absl::StrAppendFormat(&text,
-                          "%d unit%s predicted by gains of nodes, which know less than derivatives: these do not go "
-                          "through all that is behind\n",
-                          by_gains, by_gains == 1 ? " is" : "s are");
+    absl::StrAppendFormat(&text, "%d unit%s predicted by gains of nodes, which know less than derivatives: %s\n",
+                          by_gains, by_gains == 1 ? " is" : "s are", report.why_gains);
   }
   const bool has_measured = std::any_of(report.units.begin(), report.units.end(),
                                         [](const UnitSensitivity& unit) { return unit.measured.has_value(); });
@@ -75,6 +73,7 @@ void AddSensitivity(JsonText& json, const SensitivityReport& report) {
   json.Value("samples", report.samples);
   AddNumber(json, "measured_error", report.measured);
   json.Value("unscaled_prediction", report.predicted);
+  if (!report.why_gains.empty()) json.Value("why_gains", report.why_gains);
   json.Key("units");
   json.Open('[');
   for (const UnitSensitivity& unit : report.units) {

@@ -31,6 +31,7 @@ struct SensitivityReport {
   int64_t samples = 0;
   double measured = 0;                 // with all units low
   double predicted = 0;                // the same, before predictions were scaled to what was measured
+  std::string why_gains;               // the reason why some units are not predicted by derivatives
   std::vector<UnitSensitivity> units;  // the largest predicted error first
 };
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "ir/base/status.h"
+
 namespace amp {
 namespace {
 
@@ -19,7 +21,9 @@ double WorthOfRaising(const PartErrors& errors, const Choice& from, size_t part)
 }
 
 // Returns each choice on the way.
-std::vector<Choice> RaiseOneByOne(const PartErrors& errors, const LowParts& all, const LowParts& harmful) {
+absl::StatusOr<std::vector<Choice>> RaiseOneByOne(const PartErrors& errors, const LowParts& all,
+                                                  const LowParts& harmful,
+                                                  const std::function<absl::Status()>& may_go_on) {
   Choice choice = errors.Evaluate(all);
   std::vector<Choice> order = {choice};
   std::vector<size_t> open;
@@ -38,6 +42,7 @@ std::vector<Choice> RaiseOneByOne(const PartErrors& errors, const LowParts& all,
   // The worth of a part changes little while others are raised: of those that seemed best the best is found anew.
   constexpr std::ptrdiff_t kLooked = 8;
   while (!open.empty()) {
+    AMP_RETURN_IF_ERROR(may_go_on());
     const auto first = open.end() - std::min(kLooked, std::ssize(open));
     std::nth_element(open.begin(), first, open.end(), by_worth);
     for (auto it = first; it != open.end(); ++it) worth[*it] = WorthOfRaising(errors, choice, *it);
@@ -51,12 +56,14 @@ std::vector<Choice> RaiseOneByOne(const PartErrors& errors, const LowParts& all,
 
 }  // namespace
 
-std::vector<LowParts> OrderChoices(const PartErrors& errors, const LowParts& all, const LowParts& harmful,
-                                   bool saves_nothing_is_fine) {
-  std::vector<Choice> choices = RaiseOneByOne(errors, all, harmful);
+absl::StatusOr<std::vector<LowParts>> OrderChoices(const PartErrors& errors, const LowParts& all,
+                                                   const LowParts& harmful, bool saves_nothing_is_fine,
+                                                   const std::function<absl::Status()>& may_go_on) {
+  AMP_ASSIGN_OR_RETURN(std::vector<Choice> choices, RaiseOneByOne(errors, all, harmful, may_go_on));
   LowParts harmless = all;
   for (size_t part = 0; part < all.size(); ++part) harmless[part] = all[part] && !harmful[part];
-  for (const LowParts& low : errors.BestChoices(harmless)) choices.push_back(errors.Evaluate(low));
+  AMP_ASSIGN_OR_RETURN(const std::vector<LowParts> best, errors.BestChoices(harmless, may_go_on));
+  for (const LowParts& low : best) choices.push_back(errors.Evaluate(low));
   std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) {
     return std::pair(a.SquaredError(), -a.saved) < std::pair(b.SquaredError(), -b.saved);
   });

@@ -56,16 +56,18 @@ class DerivativeFinder {
   explicit DerivativeFinder(const DerivativeTask& task)
       : task_(task), model_(task_.session.model()), groups_(GroupOutputs(task_.outputs.size())) {}
 
-  absl::StatusOr<std::vector<Derivatives>> Find() {
-    std::vector<Derivatives> nothing(groups_.size());
+  absl::StatusOr<FoundDerivatives> Find() {
+    const auto nothing = [&](const absl::Status& why) {
+      return FoundDerivatives{std::vector<Derivatives>(groups_.size()), std::string(why.message())};
+    };
     FindPlaces();
     absl::StatusOr<std::unique_ptr<Session>> session = absl::UnknownError("");
     for (size_t i = 0; i < kMostRefused && !session.ok(); ++i) {
       const size_t num_refused = refused_.size();
       session = Differentiate();
-      if (!session.ok() && refused_.size() == num_refused) return nothing;
+      if (!session.ok() && refused_.size() == num_refused) break;
     }
-    if (!session.ok() || is_of_.empty()) return nothing;
+    if (!session.ok()) return nothing(session.status());
     session_ = *std::move(session);
     for (Place& place : places_) place.sums.resize(groups_.size());
     const size_t directions = std::clamp<size_t>(kMostRuns / groups_.size(), 1, kUsualDirections);
@@ -73,11 +75,17 @@ class DerivativeFinder {
       for (size_t i = 0; i < directions; ++i) {
         const absl::Status ran = RunAlong();
         if (!callers_error_.ok()) return callers_error_;
-        if (!ran.ok()) return nothing;
+        if (!ran.ok()) return nothing(ran);
       }
     }
-    std::vector<Derivatives> found;
-    for (size_t group = 0; group < groups_.size(); ++group) found.push_back(Conclude(group, directions));
+    FoundDerivatives found;
+    for (size_t group = 0; group < groups_.size(); ++group) found.of_groups.push_back(Conclude(group, directions));
+    if (!why_.ok()) {
+      // The way from the loss to the node begins with nodes that were added here.
+      found.why_not_all = std::string(why_.message().substr(0, why_.message().find("; the way to it")));
+    } else if (!found.of_groups.front().is_whole) {
+      found.why_not_all = "a derivative is not finite, or the outputs do not depend on what is rounded";
+    }
     return found;
   }
 
@@ -98,7 +106,7 @@ class DerivativeFinder {
       }
       if (!is_rounded || (is_constant && !Changes(id))) continue;
       if (value.graph != kMainGraph) {
-        is_whole_ = false;
+        IsInBody(value.graph);
         continue;
       }
       if (is_given_low) places_.push_back({.value = id, .name = value.name});
@@ -106,7 +114,7 @@ class DerivativeFinder {
       for (const Use& use : value.uses) {
         if (use.IsModelOutput()) continue;
         if (use.graph != kMainGraph) {
-          is_whole_ = false;
+          IsInBody(use.graph);
           continue;
         }
         if (is_constant && !task_.low_ports[use.node].HasInput(use.port)) continue;
@@ -114,6 +122,14 @@ class DerivativeFinder {
             {.value = id, .reader = use.node, .port = use.port, .is_weight = is_constant, .name = value.name});
       }
     }
+  }
+
+  void IsInBody(GraphId body) {
+    is_whole_ = false;
+    const NodeId owner = model_.graph(body).owner;
+    if (!why_.ok() || owner == kNone) return;
+    why_ = UsageError("no derivative goes into a body of node '", Escaped(model_.NodeLabel(owner)), "' (",
+                      Escaped(model_.node(owner).op_type()), ")");
   }
 
   // Whether rounding changes a constant.
@@ -212,12 +228,17 @@ class DerivativeFinder {
     absl::flat_hash_set<NodeId> refused;
     for (const std::string& name : refused_) refused.insert(model->value(Find(*model, name)).producer);
     const std::vector<ValueId> of = DifferentiableFrom(*model, loss, asked, refused);
-    if (of.empty()) return UsageError("nothing can be differentiated by");
     NodeAppender append(*model, "rounding");
     const ValueId one = append.Scalar(1, DType::kFloat32);
+    const std::vector<ValueId> reached = ReachedFrom(*model, loss, asked);
+    if (of.size() < reached.size() && refused.empty() && why_.ok()) {
+      why_ = Gradients(*model, loss, one, reached).status();
+    }
+    if (of.empty()) return why_.ok() ? UsageError("no output depends on what is rounded") : why_;
     NodeId node = kNone;
     const absl::StatusOr<std::vector<ValueId>> gradients = Gradients(*model, loss, one, of, &node);
     if (node != kNone) refused_.insert(model->value(model->node(node).Output(0)).name);
+    if (!gradients.ok() && why_.ok()) why_ = gradients.status();
     AMP_RETURN_IF_ERROR(gradients.status());
     absl::flat_hash_map<std::string, std::vector<size_t>> places_of;
     for (size_t i = 0; i < places_.size(); ++i) places_of[places_[i].name].push_back(i);
@@ -326,6 +347,7 @@ class DerivativeFinder {
   std::vector<std::string> directions_;      // by output: an input of the differentiated model, or ""
   absl::flat_hash_map<std::string, std::vector<size_t>> is_of_;  // by derivative: places
   absl::flat_hash_set<std::string> refused_;                     // first outputs of nodes whose rules refuse them
+  absl::Status why_;  // some cannot be found; OK where none was refused
   std::unique_ptr<Session> session_;
   size_t group_ = 0;                                // at hand
   absl::flat_hash_map<std::string, Datum> values_;  // of the run
@@ -342,7 +364,7 @@ std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs) {
   return groups;
 }
 
-absl::StatusOr<std::vector<Derivatives>> FindDerivatives(const DerivativeTask& task) {
+absl::StatusOr<FoundDerivatives> FindDerivatives(const DerivativeTask& task) {
   return DerivativeFinder(task).Find();
 }
 

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -39,10 +40,14 @@ struct DerivativeTask {
   const NodeGate* may_go_on = nullptr;
 };
 
-// Returns what is known for each group of outputs: the same roundings for all of them. Nothing is where the model
-// cannot be differentiated, or where that takes more than half of the memory that is left. Errors: those of
-// task.may_go_on.
-absl::StatusOr<std::vector<Derivatives>> FindDerivatives(const DerivativeTask& task);
+struct FoundDerivatives {
+  std::vector<Derivatives> of_groups;  // by group of outputs: the same roundings for all of them
+  std::string why_not_all;             // the node or the reason because of which some are missing; "" where none are
+};
+
+// Nothing is known where the model cannot be differentiated, or where that takes more than half of the memory that is
+// left. Errors: those of task.may_go_on.
+absl::StatusOr<FoundDerivatives> FindDerivatives(const DerivativeTask& task);
 
 }  // namespace amp
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/base/status.h"
 #include "passes/paint/min_cut.h"
 #include "tools/library/part_errors.h"
 
@@ -24,12 +25,13 @@ class PartErrors::Cutter {
     for (const Traffic& traffic : errors_.traffic_) bytes_ += traffic.LowBytes() + traffic.HighBytes();
   }
 
-  std::vector<LowParts> Find() {
+  absl::StatusOr<std::vector<LowParts>> Find(const std::function<absl::Status()>& may_go_on) {
     const Point none = PointOf(LowParts(may_be_low_.size(), false)), most = PointOf(Cut(0));
     found_ = {none, most};
     // Between points that are far apart there is more to find than between others.
     std::vector<std::pair<Point, Point>> gaps = {{none, most}};
     for (size_t i = 0; i < kMostCuts && !gaps.empty(); ++i) {
+      AMP_RETURN_IF_ERROR(may_go_on());
       const auto widest = std::max_element(gaps.begin(), gaps.end(), [](const auto& a, const auto& b) {
         return a.second.saved - a.first.saved < b.second.saved - b.first.saved;
       });
@@ -118,8 +120,9 @@ class PartErrors::Cutter {
   std::vector<Point> found_;
 };
 
-std::vector<LowParts> PartErrors::BestChoices(const LowParts& may_be_low) const {
-  return Cutter(*this, may_be_low).Find();
+absl::StatusOr<std::vector<LowParts>> PartErrors::BestChoices(const LowParts& may_be_low,
+                                                              const std::function<absl::Status()>& may_go_on) const {
+  return Cutter(*this, may_be_low).Find(may_go_on);
 }
 
 }  // namespace amp

@@ -62,7 +62,8 @@ class PartErrorFinder {
         .outputs = samples_.expected(worst[0]),
         .may_go_on = &may_go_on,
     };
-    AMP_ASSIGN_OR_RETURN(const std::vector<Derivatives> known, FindDerivatives(task));
+    AMP_ASSIGN_OR_RETURN(FoundDerivatives derivatives, FindDerivatives(task));
+    const std::vector<Derivatives>& known = derivatives.of_groups;
     LockStep in_step(*session, low_type_, low_ports_, &known.front());
     for (size_t i = 0; i < num_runs; ++i) {
       if (options_.on_progress) {
@@ -76,6 +77,7 @@ class PartErrorFinder {
     for (size_t i = 0; i < groups.size(); ++i) {
       AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], &known[i]));
     }
+    found_.why_gains_ = std::move(derivatives.why_not_all);
     AddTraffic(*session, in_step.sums(), static_cast<double>(num_runs));
     FindPlaces();
     return std::move(found_);

@@ -6,6 +6,7 @@
 #define AMP_TOOLS_LIBRARY_PART_ERRORS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class PartErrors {
                                          const std::vector<double>& sample_errors);
 
   const std::vector<Part>& parts() const { return parts_; }
+  // The reason why some are not predicted by derivatives; "" where there is none.
+  const std::string& why_gains() const { return why_gains_; }
   LowParts All() const { return LowParts(parts_.size(), true); }
   LowParts Alone(size_t part) const;
 
@@ -62,8 +65,10 @@ class PartErrors {
 
   // Returns the choices of parts that may be low for which no other has both a smaller error, summed over the outputs,
   // and more saved bytes for some price of an error: the convex hull, from the largest error down to nothing low. A
-  // minimum cut for each. They see what single parts do not: that casts go where neighbours change together.
-  std::vector<LowParts> BestChoices(const LowParts& may_be_low) const;
+  // minimum cut for each. They see what single parts do not: that casts go where neighbours change together. Errors:
+  // those of `may_go_on`, which is asked before each cut.
+  absl::StatusOr<std::vector<LowParts>> BestChoices(const LowParts& may_be_low,
+                                                    const std::function<absl::Status()>& may_go_on) const;
 
  private:
   friend class PartErrorFinder;
@@ -91,6 +96,7 @@ class PartErrors {
   double SavedBy(const Traffic& traffic, const LowParts& low) const;
 
   std::vector<Part> parts_;
+  std::string why_gains_;
   std::vector<std::vector<Site>> sites_;  // by output
   std::vector<Traffic> traffic_;
   std::vector<std::vector<std::vector<size_t>>> sites_of_;  // by output and part: places in sites_

@@ -223,7 +223,10 @@ class Searcher {
 
   // Finds the first choice of the order that is within.
   absl::Status CutOrder() {
-    if (order_.empty()) order_ = OrderChoices(*errors_, all_, Harmful(), IsToVerify());
+    if (order_.empty()) {
+      const auto may_go_on = [&] { return options_.may_go_on ? options_.may_go_on() : absl::OkStatus(); };
+      AMP_ASSIGN_OR_RETURN(order_, OrderChoices(*errors_, all_, Harmful(), IsToVerify(), may_go_on));
+    }
     const std::vector<LowParts>& order = order_;
     size_t beyond = 0, within = order.size() - 1;  // nothing is low in the last one
     for (int cut = 0; cut < kMostCuts && within - beyond > 1 && HasRuns(); ++cut) {

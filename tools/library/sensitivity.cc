@@ -76,13 +76,14 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<SampleRuns> samples, SampleRuns::Make(task.options, task.load));
   SensitivityReport report;
   report.samples = static_cast<int64_t>(samples->size());
-  AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> all_low, samples->MakeSession(std::move(copy)));
-  AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors, samples->ErrorsOf(*all_low, 0, samples->size(), kMetric));
+  AMP_ASSIGN_OR_RETURN(LoadedFile all_low, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
+  AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
+                       samples->ErrorsOf(std::move(all_low), 0, samples->size(), kMetric));
   report.measured = sample_errors.Largest();
   AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
   AMP_ASSIGN_OR_RETURN(const PartErrors errors, PartErrors::Find(task.options, task.low, decided, task.external,
                                                                  *samples, sample_errors.of_samples));
+  report.why_gains = errors.why_gains();
   AddErrors(errors, report);
   AMP_RETURN_IF_ERROR(MeasureUnits(task, *samples, report));
   return report;

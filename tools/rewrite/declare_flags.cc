@@ -19,8 +19,8 @@ constexpr char kFooter[] = R"(Examples:
   amp-rewrite mixed.onnx -o back.onnx --policy float32     the other way round
 
 Exit codes: 0 ok, 2 usage or list file, 3 malformed or unsupported model, 4 refused by a safety rule,
-  5 a limit (--max-...), 6 input or output, 7 --verify: the models differ, 70 internal error. A failure is one line
-  and changes no file.
+  5 a limit (--max-...), 6 input or output, 7 --verify: the models differ, --search: nothing is within, 70 internal
+  error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line and changes no file.
 
 Going on: --explain --dry-run shows what would happen. A node is float32 against your will: its reason is in that
 table; --allow OP, --allow-node GLOB. Results are off: --deny-node GLOB bisects. --print-lists shows the rules that

@@ -29,7 +29,7 @@ constexpr char kFooter[] = R"(Examples:
 
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 4 refused by a safety rule (a
   file that is read is not written to), 5 a limit, 6 input or output, 7 --compare found a difference, 8 no such
-  device, or it fails, 70 internal error. A failure is one line.)";
+  device, or it fails, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
 
 const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
 

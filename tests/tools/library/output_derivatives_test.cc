@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "ir/base/convert.h"
 #include "tests/runtime/run_session.h"
 
@@ -18,6 +19,7 @@ struct Found {
   std::unique_ptr<Session> session;
   std::vector<Datum> outputs;
   std::vector<Derivatives> derivatives;
+  std::string why_not_all;
 
   NodeId Node(const std::string& name) const {
     for (const NodeId id : session->model().AllNodes()) {
@@ -57,10 +59,11 @@ Found Find(const SessionText& text, const NamedDatums& sample) {
                                .low_ports = low,
                                .sample = sample,
                                .outputs = found.outputs};
-  absl::StatusOr<std::vector<Derivatives>> derivatives = FindDerivatives(task);
+  absl::StatusOr<FoundDerivatives> derivatives = FindDerivatives(task);
   INFO(derivatives.status().message());
   REQUIRE(derivatives.ok());
-  found.derivatives = *std::move(derivatives);
+  found.derivatives = std::move(derivatives->of_groups);
+  found.why_not_all = std::move(derivatives->why_not_all);
   return found;
 }
 
@@ -77,6 +80,7 @@ TEST_CASE("an error that a mean has made smooth passes the next mean as it is") 
                            {{"x", Numbers({8, 512})}});
   REQUIRE(found.derivatives.size() == 1);
   CHECK(found.derivatives[0].is_whole);
+  CHECK(found.why_not_all.empty());
   // The two of them are one mean: of each element an eighth arrives in eight places.
   CHECK(found.OfInput("first", 1) * found.SquaredNorm(0) == Approx(8 * 0.125 * 0.125).epsilon(0.2));
   CHECK(found.OfInput("second", 1) * found.SquaredNorm(0) == Approx(8 * 0.125 * 0.125).epsilon(0.2));
@@ -120,6 +124,7 @@ TEST_CASE("what lies ahead of an operator without a rule is not known, what lies
       [behind] b = Tanh (h)  [last] y = Neg (b) })"},
                            {{"x", Numbers({64})}, {"left", Tensor::Scalar(true)}});
   CHECK_FALSE(found.derivatives[0].is_whole);
+  CHECK(absl::StrContains(found.why_not_all, "node 'branch' (If)"));
   CHECK(found.KnowsInput("behind", 0));
   CHECK(found.KnowsInput("last", 0));
   CHECK_FALSE(found.KnowsInput("ahead", 0));
@@ -155,6 +160,8 @@ TEST_CASE("a rule that refuses its node blocks what lies ahead of that node alon
       [last] y = Neg (b) })"},
                            {{"x", Numbers({1, 1, 8, 8})}});
   CHECK(found.KnowsInput("behind", 0));
+  CHECK(absl::StrContains(found.why_not_all, "'grow'"));
+  CHECK_FALSE(absl::StrContains(found.why_not_all, "rounding"));
   CHECK_FALSE(found.KnowsInput("grow", 0));
   CHECK_FALSE(found.KnowsInput("ahead", 0));
   CHECK_FALSE(found.derivatives[0].is_whole);
@@ -165,6 +172,7 @@ TEST_CASE("a derivative that is no number is not known") {
   const Found found = Find({.text = R"((float[64] x) => (float[64] y) {
       [ahead] a = Mul (x, x)  d = Sub (a, a)  [root] r = Sqrt (d)  [last] y = Add (r, x) })"},
                            {{"x", Numbers({64})}});
+  CHECK(absl::StrContains(found.why_not_all, "not finite"));
   CHECK_FALSE(found.KnowsInput("ahead", 0));
   CHECK(found.KnowsInput("last", 0));
   CHECK_FALSE(found.derivatives[0].is_whole);

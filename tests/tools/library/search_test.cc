@@ -1,7 +1,9 @@
 // --search, through the tool: what stays float32 for the outputs to be within an error, and what is written.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -470,6 +472,28 @@ TEST_CASE("a plot of the front is for who watches a terminal") {
   INFO(plot);
   CHECK(absl::StrContains(plot, "  saved     error  float32\n  100 %  "));
   CHECK(absl::StrContains(plot, " taken\n"));
+}
+
+TEST_CASE("a mend behind a search keeps what the search keeps, and more") {
+  const SearchFolder run;
+  const auto float32_nodes = [&] {
+    std::set<std::string> names;
+    const json report = run.Report();
+    for (const json& node : report["nodes"]) {
+      if (node["low"] == false) names.insert(node["path"].get<std::string>());
+    }
+    return names;
+  };
+  REQUIRE(run.Search({"--max-error", "0.0001"}).exit_code == 0);
+  const std::set<std::string> searched = float32_nodes();
+  const ToolOutput output = run.Search({"--max-error", "0.0001", "--verify=fix", "--tolerance", "1e-5"});
+  INFO(output.err << output.out);
+  REQUIRE(output.exit_code == 0);
+  const std::set<std::string> mended = float32_nodes();
+  CHECK(std::includes(mended.begin(), mended.end(), searched.begin(), searched.end()));
+  CHECK(mended.size() > searched.size());
+  CHECK(run.Report()["search"]["float32"][0]["part"] == "product2");
+  CHECK(absl::StrContains(output.err, "--verify=fix keeps "));
 }
 
 TEST_CASE("what does not go with a search is said") {

@@ -110,7 +110,8 @@ TEST_CASE("parts ahead of what no derivative goes through are predicted by gains
   for (const json& unit : found["units"])
     CHECK(unit["predicted_by"] == (unit["unit"] == "ahead" ? "gains" : "derivatives"));
   const ToolOutput output = RunAmpRewrite({run.in, "--sensitivity", "--calibration", run.sample});
-  CHECK(absl::StrContains(output.out, "1 unit is predicted by gains of nodes"));
+  CHECK(absl::StrContains(output.out, "1 unit is predicted by gains of nodes, which know less than derivatives: "));
+  CHECK(absl::StrContains(output.out, "'branch'"));
 }
 
 TEST_CASE("a model of which nothing becomes low has no parts") {
