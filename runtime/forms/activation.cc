@@ -51,4 +51,8 @@ absl::StatusOr<bool> IsGeluByTanh(const Node& node) {
   return ModelError("approximate: expected none or tanh, found '", Escaped(approximate), "'");
 }
 
+InfinitiesFound ReadInfinities(const Node& node) {
+  return {.negative = GetInt(node, "detect_negative", 1) != 0, .positive = GetInt(node, "detect_positive", 1) != 0};
+}
+
 }  // namespace amp

@@ -1,4 +1,5 @@
-// The numbers of activations: attributes with defaults that depend on the operator, and how Gelu is to be computed.
+// The numbers of activations and tests of one element: attributes with defaults that depend on the operator, and how
+// Gelu is to be computed.
 #ifndef AMP_RUNTIME_FORMS_ACTIVATION_H_
 #define AMP_RUNTIME_FORMS_ACTIVATION_H_
 
@@ -20,6 +21,12 @@ ActivationNumbers ReadActivation(const Node& node, int version);
 
 // Whether by tanh, and not by erf. Errors: kDataLoss, another value of `approximate` than none and tanh.
 absl::StatusOr<bool> IsGeluByTanh(const Node& node);
+
+// The infinities that IsInf finds.
+struct InfinitiesFound {
+  bool negative = true, positive = true;
+};
+InfinitiesFound ReadInfinities(const Node& node);
 
 }  // namespace amp
 

@@ -85,6 +85,29 @@ class Sums {
   std::vector<double> sums_;
 };
 
+// Products of elements, in float64.
+class Products {
+ public:
+  Products(const Loops& loops, size_t results) : loops_(loops), products_(results, 1) {}
+
+  void AddRow(const float* x, size_t count, size_t to) {
+    double columns[kColumns];
+    std::fill_n(columns, kColumns, 1.0);
+    for (size_t first = 0; first < count; first += kColumns) {
+      loops_.rows.multiply_to(x + first, columns, std::min(kColumns, count - first));
+    }
+    for (const double column : columns) products_[to] *= column;
+  }
+  void AddColumns(const float* x, size_t count, size_t to) { loops_.rows.multiply_to(x, products_.data() + to, count); }
+  const std::vector<double>& values() const { return products_; }
+
+ private:
+  static constexpr size_t kColumns = 64;
+
+  const Loops& loops_;
+  std::vector<double> products_;
+};
+
 class Extremes {
  public:
   Extremes(size_t results, RowLoops::Extreme of_row, const BinaryLoop& of_two, float start)
@@ -266,6 +289,19 @@ absl::Status ReduceToSums(KernelContext& context) {
   return WriteResults(context, reduction.dims, values);
 }
 
+absl::Status ReduceToProducts(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, ReadReduction(context));
+  const Runs runs = RunsOf(x, reduction);
+  Products products(loops, runs.results);
+  Collect(runs, FloatSource(loops, x), products);
+  std::vector<float> values(runs.results);
+  loops.rows.to_float(products.values().data(), values.data(), values.size());
+  return WriteResults(context, reduction.dims, values);
+}
+
 enum class Extreme { kMax, kMin };
 
 template <Extreme kExtreme, ReadFunction kRead = ReadReduction>
@@ -297,6 +333,7 @@ constexpr KernelRow kRows[] = {
     Row("ReduceMax", ReduceToExtremes<Extreme::kMax>),
     Row("ReduceMean", ReduceToSums<kMean>),
     Row("ReduceMin", ReduceToExtremes<Extreme::kMin>),
+    Row("ReduceProd", ReduceToProducts),
     Row("ReduceSum", ReduceToSums<kSum>),
     Row("ReduceSumSquare", ReduceToSums<kSumOfSquares>),
     Row<GlobalReduction>("GlobalAveragePool", ReduceToSums<kMean, GlobalReduction>),

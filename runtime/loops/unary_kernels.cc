@@ -1,8 +1,13 @@
-// Functions of one element: mathematics, activations, Clip, powers with a few exponents, Dropout that drops nothing.
+// Functions of one element: mathematics, activations, Clip, powers with a few exponents, tests, Dropout that drops
+// nothing.
+#include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "ir/base/status.h"
 #include "runtime/forms/activation.h"
 #include "runtime/forms/dropout.h"
@@ -148,6 +153,50 @@ absl::Status Dropout(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// ---- tests of one element -----------------------------------------------------------------------------------------
+
+using TestFunction = absl::FunctionRef<void(const float* x, uint8_t* y, size_t count)>;
+
+// Output 0, bool, of input 0, wherever the elements lie.
+absl::Status TestEach(KernelContext& context, TestFunction test) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kBool);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kBool, x.dims()));
+  y->set_layout(x.layout());
+  const auto count = static_cast<size_t>(y->num_elements());
+  if (count == 0) return absl::OkStatus();
+  const FloatSource in(loops, x);
+  uint8_t* const out = y->mutable_elements<uint8_t>().data();
+  ForEachPartTogether(count, [&](size_t first, size_t size) {
+    float buffer[kPartSize];
+    test(in.Read(first, size, buffer), out + first, size);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status IsNaN(KernelContext& context) {
+  const CompareLoop& unequal = BestLoops().binary.unequal;
+  return TestEach(context, [&](const float* x, uint8_t* y, size_t count) { unequal.of_both(x, x, y, count); });
+}
+
+absl::Status IsInf(KernelContext& context) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNegative = -kInfinity;
+  const Loops& loops = BestLoops();
+  const InfinitiesFound found = ReadInfinities(context.node());
+  return TestEach(context, [&](const float* x, uint8_t* y, size_t count) {
+    if (found.negative && found.positive) {
+      float magnitudes[kPartSize];
+      loops.unary.abs(x, magnitudes, count, {});
+      loops.binary.equal.of_one_b(magnitudes, &kInfinity, y, count);
+    } else if (found.negative || found.positive) {
+      loops.binary.equal.of_one_b(x, found.negative ? &kNegative : &kInfinity, y, count);
+    } else {
+      std::fill_n(y, count, uint8_t{0});
+    }
+  });
+}
+
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal = WhyNotFloat,
@@ -172,6 +221,8 @@ constexpr auto MakeRows(std::index_sequence<kIndices...>) {
                 .takes_channels_last = true,
                 .host_inputs = {1, 2}},
       Row("Gelu", Gelu, WhyNotGelu),
+      Row("IsInf", IsInf),
+      Row("IsNaN", IsNaN),
       Row("Pow", Pow, WhyNotPower),
   };
 }

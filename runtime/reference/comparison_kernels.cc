@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "runtime/forms/activation.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
 
@@ -77,9 +78,8 @@ absl::Status Test(KernelContext& context, Function of) {
 }
 
 absl::Status IsInf(KernelContext& context) {
-  const bool negative = GetInt(context.node(), "detect_negative", 1) != 0;
-  const bool positive = GetInt(context.node(), "detect_positive", 1) != 0;
-  return Test(context, [=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
+  const InfinitiesFound found = ReadInfinities(context.node());
+  return Test(context, [=](double x) { return std::isinf(x) && (x < 0 ? found.negative : found.positive); });
 }
 
 absl::Status IsNaN(KernelContext& context) {

@@ -135,7 +135,8 @@ def rewriting(tools, model):
         _, bare = numbers_of("-c", STARTER, sys.executable, "-c", "pass")
         print(
             f"rewriting {pathlib.Path(model).name}: {of_package:.3f} s of processor time, {whole / 1024:.0f} MB, "
-            f"{(whole - bare) / 1024:.0f} MB above a bare Python; the program {of_program:.3f} s, {memory / 1024:.0f} MB"
+            f"{(whole - bare) / 1024:.0f} MB above a bare Python; the program {of_program:.3f} s, "
+            f"{memory / 1024:.0f} MB"
         )
 
 

@@ -1,7 +1,7 @@
 // The gradient rules, one row per operator.
 //
 // To add one: write a short function in the file of the operator's family that gives every wanted input its gradient,
-// name it in that family's table, and add a case to tests/judge/train/gradients.py, which compares it with central
+// name it in that family's table, and add a case to tests/judge/train/gradient_cases.py, which compares it with central
 // differences.
 #ifndef AMP_PASSES_TRAIN_GRADIENT_GRADIENT_RULE_H_
 #define AMP_PASSES_TRAIN_GRADIENT_GRADIENT_RULE_H_

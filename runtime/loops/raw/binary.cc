@@ -74,6 +74,7 @@ constexpr CompareLoop ComparisonsOf() {
 }
 
 Ints Equal(Floats a, Floats b) { return a == b; }
+Ints Unequal(Floats a, Floats b) { return a != b; }
 Ints Greater(Floats a, Floats b) { return a > b; }
 Ints GreaterOrEqual(Floats a, Floats b) { return a >= b; }
 Ints Less(Floats a, Floats b) { return a < b; }
@@ -91,6 +92,7 @@ const BinaryLoops kBinary = {
     .power = FormsOf<Power>(),
     .prelu = FormsOf<PRelu>(),
     .equal = ComparisonsOf<Equal>(),
+    .unequal = ComparisonsOf<Unequal>(),
     .greater = ComparisonsOf<Greater>(),
     .greater_or_equal = ComparisonsOf<GreaterOrEqual>(),
     .less = ComparisonsOf<Less>(),

@@ -68,7 +68,7 @@ using BinaryLoop = BinaryForms<float>;
 using CompareLoop = BinaryForms<uint8_t>;  // 0 and 1
 struct BinaryLoops {
   BinaryLoop add, subtract, multiply, divide, max, min, power, prelu /* a < 0 ? a * b : a */;
-  CompareLoop equal, greater, greater_or_equal, less, less_or_equal;
+  CompareLoop equal, unequal, greater, greater_or_equal, less, less_or_equal;
 };
 
 // y = condition ? a : b, of elements of any type by their size. A step is 1, or 0 for a single element.
@@ -124,6 +124,7 @@ struct RowLoops {
   double (*sum_of_powers)(const float* x, size_t count, float centre);     // of exp(x - centre)
   double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
   void (*add_to)(const float* x, double* sums, size_t count);
+  void (*multiply_to)(const float* x, double* products, size_t count);
   void (*to_float)(const double* x, float* y, size_t count);
   void (*add_scaled)(const float* x, float factor, float* sums, size_t count);  // sums += factor * x
 

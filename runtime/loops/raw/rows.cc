@@ -126,6 +126,11 @@ void AddTo(const float* x, double* sums, size_t count) {
   for (size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(x[i]);
 }
 
+void MultiplyTo(const float* x, double* products, size_t count) {
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) products[i] *= static_cast<double>(x[i]);
+}
+
 void ToFloat(const double* x, float* y, size_t count) {
 #pragma GCC ivdep
   for (size_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]);
@@ -337,6 +342,7 @@ const RowLoops kRows = {
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,
+    .multiply_to = MultiplyTo,
     .to_float = ToFloat,
     .add_scaled = AddScaled,
     .transform = Transform,

@@ -60,6 +60,20 @@ TEST_CASE("functions of one element, on special numbers and all lengths of the l
   }
 }
 
+TEST_CASE("tests for infinities and NaN, in both layouts") {
+  for (const DType dtype : kLoopFloats) {
+    for (const std::string op : {"IsNaN", "IsInf", "IsInf<detect_negative = 0>", "IsInf<detect_positive = 0>",
+                                 "IsInf<detect_negative = 0, detect_positive = 0>"}) {
+      for (const int64_t size : {0, 1, 15, 16, 17, 2100}) {
+        const Tensor x = RandomTensor(dtype, {size}, Values::kWithSpecial);
+        CHECK(RunBoth({.node = "y = " + op + "(a)", .inputs = {x}, .opset = 20}) == "");
+      }
+      const Tensor image = InChannelsLast(RandomTensor(dtype, {2, 3, 4, 5}, Values::kWithSpecial));
+      CHECK(RunBoth({.node = "y = " + op + "(a)", .inputs = {image}, .opset = 20}) == "");
+    }
+  }
+}
+
 TEST_CASE("results that are small are as exact as large ones") {
   const Tensor x = RandomTensor(DType::kFloat32, {4000}, Values::kPlain, 1e-4);
   for (const std::string op : {"Tanh", "Erf", "Elu", "Selu", "Gelu", "Log", "Exp", "Swish", "Mish", "Softsign"}) {

@@ -204,8 +204,8 @@ TEST_CASE("normalization by the mean and the variance of a channel of all sample
 TEST_CASE("reductions along any axes") {
   for (const DType dtype : kLoopFloats) {
     const Tensor x = RandomTensor(dtype, {2, 3, 4, 35});
-    for (const std::string op :
-         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
+    for (const std::string op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2",
+                                 "ReduceProd", "ReduceSumSquare"}) {
       for (const std::vector<int64_t>& axes :
            {std::vector<int64_t>{3}, {0}, {1}, {2, 3}, {0, 1}, {0, 2}, {1, 3}, {0, 2, 3}, {0, 1, 2, 3}, {-2}}) {
         for (const int keepdims : {0, 1}) {
@@ -222,7 +222,7 @@ TEST_CASE("reductions along any axes") {
   }
   const Tensor special = RandomTensor(DType::kFloat32, {60, 5}, Values::kWithSpecial);
   for (const int64_t axis : {0, 1}) {
-    for (const std::string op : {"ReduceMax", "ReduceMin", "ReduceSum"}) {
+    for (const std::string op : {"ReduceMax", "ReduceMin", "ReduceProd", "ReduceSum"}) {
       CHECK(RunBoth({.node = absl::StrCat("y = ", op, "(a, b)"), .inputs = {special, Tensor::OfInts({axis})}}) == "");
     }
   }
