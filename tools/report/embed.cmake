@@ -1,7 +1,7 @@
-# cmake -DOUT=x.cc -DPAGE=page.html -DSTYLE=style.css -DLICENCE=dagre_licence.txt "-DSCRIPTS=a.js;b.js"
-#   [-DLAYOUT=dagre.min.js] -P embed.cmake
-# writes the page as raw string literals behind tools/report/embedded_page.h. The scripts are ES modules that stand in
-# an order in which each uses only those before it: they are joined, without their import and export words.
+# cmake -DOUT=x.cc -DPAGE=page|runs "-DSCRIPTS=a.js;b.js" [-DDAGRE=dagre.min.js] -P embed.cmake
+# in this folder writes page.html, which has a graph, or runs.html as raw string literals behind
+# tools/report/embedded_page.h. The scripts are ES modules that stand in an order in which each uses only those before
+# it: they are joined, without their import and export words.
 cmake_policy(VERSION 3.25)
 set(own "")
 foreach(path IN LISTS SCRIPTS)
@@ -11,8 +11,12 @@ foreach(path IN LISTS SCRIPTS)
   string(APPEND own "${text}")
 endforeach()
 set(script "")
-if(LAYOUT)
-  file(READ "${LAYOUT}" script)
+set(licence "")
+if(PAGE STREQUAL "page")
+  file(READ dagre_licence.txt licence)
+  if(DAGRE)
+    file(READ "${DAGRE}" script)
+  endif()
 endif()
 string(APPEND script "\n(() => {\n\"use strict\";\n${own}})();\n")
 string(TOLOWER "${script}" lower)
@@ -38,9 +42,8 @@ foreach(at RANGE 0 60 6)
 endforeach()
 string(REGEX REPLACE ".$" "=" hash "${hash}")
 
-file(READ "${PAGE}" page)
-file(READ "${STYLE}" style)
-file(READ "${LICENCE}" licence)
+file(READ ${PAGE}.html page)
+file(READ style.css style)
 string(REPLACE "@HASH@" "${hash}" page "${page}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@LICENCE@" "${licence}" page "${page}")
@@ -49,6 +52,10 @@ string(FIND "${page}" "@DATA@" at)
 string(SUBSTRING "${page}" 0 ${at} before)
 math(EXPR at "${at} + 6")
 string(SUBSTRING "${page}" ${at} -1 behind)
+set(function GetEmbeddedPage)
+if(PAGE STREQUAL "runs")
+  set(function GetEmbeddedRunPage)
+endif()
 file(WRITE "${OUT}" "#include \"tools/report/embedded_page.h\"
 
 namespace amp {
@@ -59,7 +66,7 @@ constexpr absl::string_view kBehind = R\"amp_page(${behind})amp_page\";
 
 }  // namespace
 
-EmbeddedPage GetEmbeddedPage() { return {kBefore, kBehind}; }
+EmbeddedPage ${function}() { return {kBefore, kBehind}; }
 
 }  // namespace amp
 ")

@@ -1,4 +1,4 @@
-// The page of this folder, compiled in: page.html with its style and scripts, cut where the data go.
+// The pages of this folder, compiled in: page.html and runs.html with style and scripts, cut where the data go.
 #ifndef AMP_TOOLS_REPORT_EMBEDDED_PAGE_H_
 #define AMP_TOOLS_REPORT_EMBEDDED_PAGE_H_
 
@@ -12,6 +12,7 @@ struct EmbeddedPage {
 
 // Made by tools/report/embed.cmake.
 EmbeddedPage GetEmbeddedPage();
+EmbeddedPage GetEmbeddedRunPage();
 
 }  // namespace amp
 

@@ -1,6 +1,7 @@
 // Puts the parts of the page together: tabs, search, links to nodes, the theme.
 import { decode } from "./data.js";
 import { byId, bytesText, el, numberText, shown } from "./elements.js";
+import { makeTheme, Tabs } from "./frame.js";
 import { buildScopes } from "./scopes.js";
 import { errorText, exponentChart } from "./charts.js";
 import { GraphView } from "./graph.js";
@@ -49,7 +50,7 @@ function select(i) {
 
 // Goes to a node: in the graph where it is drawn, else the panel alone.
 function goTo(i) {
-  showTab("graph");
+  tabs.show("graph");
   if (canDraw) theGraph().showNode(i);
   select(i);
 }
@@ -64,14 +65,15 @@ const nodeColumns = [
 ];
 const nodeText = (i) => nodeColumns.map((column) => column.value(i)).join("\n");
 
-const tabs = {
+const parts = {
   overview: ["Overview", () => overview(data, { guards, showNodes })],
   graph: ["Graph", () => graphTab],
-  nodes: ["Nodes", nodesTable],
-  casts: ["Casts", castsTable],
-  weights: ["Weights", weightsTable],
-  guards: ["Guards", guardsTable],
+  nodes: ["Nodes", nodesTable, data.count],
+  casts: ["Casts", castsTable, data.casts.length],
+  weights: ["Weights", weightsTable, data.weights.length],
+  guards: ["Guards", guardsTable, guards.length],
 };
+const tabs = new Tabs(parts, (name) => name === "graph" && canDraw && theGraph());
 
 function nodesTable() {
   return table({ name: "nodes", columns: nodeColumns, rows: everyNode, search: nodeText, onrow: goTo });
@@ -131,47 +133,13 @@ function guardsTable() {
 }
 
 function showNodes(reason) {
-  showTab("nodes");
+  tabs.show("nodes");
   const filter = byId("tab-nodes").querySelector("input");
   filter.value = reason;
   filter.dispatchEvent(new Event("input"));
 }
 
-function showTab(name) {
-  for (const each of Object.keys(tabs)) {
-    const isOpen = each === name;
-    const button = byId(`to-${each}`);
-    button.setAttribute("aria-selected", String(isOpen));
-    button.tabIndex = isOpen ? 0 : -1;
-    byId(`tab-${each}`).hidden = !isOpen;
-  }
-  fillTab(name);
-  if (name === "graph" && canDraw) theGraph();
-}
-
-function fillTab(name) {
-  const section = byId(`tab-${name}`);
-  if (section.childElementCount === 0) section.append(tabs[name][1]());
-}
-
-function makeTabs() {
-  const names = Object.keys(tabs);
-  const counts = { nodes: data.count, casts: data.casts.length, weights: data.weights.length, guards: guards.length };
-  const move = (name, e) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-    if (!step) return;
-    const next = names[(names.indexOf(name) + step + names.length) % names.length];
-    showTab(next);
-    byId(`to-${next}`).focus();
-  };
-  for (const name of names) {
-    const acts = { onclick: () => showTab(name), onkeydown: (e) => move(name, e) };
-    const properties = { id: `to-${name}`, role: "tab", "aria-controls": `tab-${name}`, ...acts };
-    const count = name in counts ? el("span.count", counts[name].toLocaleString("en")) : null;
-    byId("tabs").append(el("button", properties, tabs[name][0], count));
-    const panel = { id: `tab-${name}`, role: "tabpanel", "aria-labelledby": `to-${name}`, hidden: true };
-    byId("main").append(el("section", panel));
-  }
+function explainNoGraph() {
   if (canDraw) return;
   const why = "The program that wrote this report was built without a layout of graphs.";
   graphTab.append(panel);
@@ -230,21 +198,6 @@ function makeSearch() {
   });
 }
 
-function makeTheme() {
-  const words = { system: "◐ system", light: "☀ light", dark: "☾ dark" };
-  let theme = "system";
-  const apply = () => {
-    document.documentElement.dataset.theme = theme;
-    byId("theme").textContent = words[theme];
-    byId("theme").setAttribute("aria-label", `Colours: ${theme}`);
-  };
-  byId("theme").addEventListener("click", () => {
-    theme = { system: "light", light: "dark", dark: "system" }[theme];
-    apply();
-  });
-  apply();
-}
-
 // A link names a node by its path.
 function followLink() {
   const path = location.hash.match(/^#node=(.*)$/)?.[1];
@@ -264,11 +217,12 @@ document.title = `${shown(fileName, 60)} in ${data.dtype}: amp-rewrite report`;
 byId("title").textContent = shown(fileName, 60);
 const outcome = data.changed ? `rewritten to ${data.dtype}` : "left as it is";
 byId("subtitle").textContent = `${outcome} by amp-rewrite ${data.version}`;
-makeTabs();
+explainNoGraph();
 makeSearch();
 makeTheme();
-if (!followLink()) showTab("overview");
+if (!followLink()) tabs.show("overview");
 addEventListener("hashchange", followLink);
-addEventListener("beforeprint", () => Object.keys(tabs).filter((name) => name !== "graph").forEach(fillTab));
+const printed = Object.keys(parts).filter((name) => name !== "graph");
+addEventListener("beforeprint", () => printed.forEach((name) => tabs.fill(name)));
 times.ready = performance.now();
 requestAnimationFrame(() => setTimeout(() => (times.painted = performance.now())));

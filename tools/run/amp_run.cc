@@ -103,14 +103,15 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
 absl::Status WriteProfile(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                           ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
-  const std::string trace = ProfileTrace(profile);
+  const bool is_page = KindOfProfile(arguments.profile) == FileKind::kHtml;
+  const std::string text = is_page ? ProfilePage(profile, session, arguments.model) : ProfileTrace(profile);
   if (!arguments.json) output.out += ProfileTable(profile);
   if (arguments.profile == kStandardOutput) {
-    output.alone = trace;
+    output.alone = text;
     return absl::OkStatus();
   }
-  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, {FileKind::kJson, arguments.force},
-                                          [&](AtomicFile& file) { return file.Append(trace); }));
+  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, {KindOfProfile(arguments.profile), arguments.force},
+                                          [&](AtomicFile& file) { return file.Append(text); }));
   NoteWritten(arguments, {arguments.profile}, output);
   return absl::OkStatus();
 }

@@ -11,6 +11,8 @@
 #include "ir/graph/node_paths.h"
 #include "passes/record/metadata_json.h"
 #include "runtime/plan/program.h"
+#include "tools/library/version.h"
+#include "tools/report/run_page.h"
 #include "tools/run/explain_run.h"
 
 namespace amp {
@@ -69,6 +71,37 @@ std::vector<OperatorTime> SumByOperator(const std::vector<ProfiledNode>& nodes) 
   return sorted;
 }
 
+int64_t BytesOf(const Datum& datum) {
+  return datum.tensor() == nullptr ? 0 : static_cast<int64_t>(datum.tensor()->size_bytes());
+}
+
+// Runs once more, for the sizes of values. Those of bodies end with the body, and are left out.
+absl::StatusOr<std::vector<AliveBytes>> FindAliveBytes(const Session& session, const NamedDatums& inputs,
+                                                       const NodePaths& paths) {
+  std::vector<AliveBytes> found;
+  if (session.DeviceName() != "cpu") return found;
+  IdVector<ValueId, int64_t> bytes(session.model().num_values(), 0);
+  const ValueObserver observe = [&](ValueId id, const Datum& datum) { bytes[id] = BytesOf(datum); };
+  AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe}).status());
+  const IdVector<ValueId, Datum>& constants = session.program().constants;
+  const auto bytes_of = [&](ValueId id) { return id == kNone || !constants[id].IsEmpty() ? 0 : bytes[id]; };
+  IdVector<ValueId, bool> is_alive(session.model().num_values(), false);  // not values inside of fused nodes
+  int64_t alive = 0;
+  const auto begin = [&](ValueId id) {
+    alive += bytes_of(id);
+    if (id != kNone) is_alive[id] = true;
+  };
+  for (const ValueId input : session.inputs()) begin(input);
+  for (const Instruction& instruction : session.program().blocks[kMainGraph]) {
+    for (const ValueId output : instruction.outputs) begin(output);
+    found.push_back({paths.nodes[instruction.node], alive});
+    for (const ValueId freed : instruction.frees) {
+      if (is_alive[freed]) alive -= bytes_of(freed);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup) {
@@ -88,6 +121,7 @@ absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& in
                              .duration_us = Microseconds(timing.duration)});
   }
   FindOwnTimes(profile.nodes);
+  AMP_ASSIGN_OR_RETURN(profile.alive, FindAliveBytes(session, inputs, paths));
   return profile;
 }
 
@@ -123,6 +157,22 @@ std::string ProfileTrace(const Profile& profile) {
                       {"args", {{"node", TextOfBytes(node.path)}, {"kernel", node.kernel}}}});
   }
   return nlohmann::ordered_json{{"traceEvents", std::move(events)}}.dump(1) + "\n";
+}
+
+std::string ProfilePage(const Profile& profile, const Session& session, const std::string& model) {
+  using Json = nlohmann::ordered_json;
+  Json nodes = Json::array(), alive = Json::array();
+  for (const ProfiledNode& node : profile.nodes) {
+    nodes.push_back({TextOfBytes(node.path), node.op, node.kernel, node.start_us, node.own_us});
+  }
+  for (const AliveBytes& each : profile.alive) alive.push_back({TextOfBytes(each.path), each.bytes});
+  return RunPage({{"kind", "profile"},
+                  {"model", TextOfBytes(model)},
+                  {"version", kVersion},
+                  {"run_us", profile.run_us},
+                  {"weight_bytes", StatedConstantBytes(session.model(), session.program())},
+                  {"nodes", std::move(nodes)},
+                  {"alive", std::move(alive)}});
 }
 
 }  // namespace amp

@@ -1,10 +1,11 @@
-// Profiles a run for amp-run --profile: when each node ran, and which operators took the time.
+// Profiles a run for amp-run --profile: when each node ran, which operators took the time, and what was alive.
 //
 //   main graph    |-Conv-| |-------If-------|     the If ran for 17 units, 5 of which are its own: those of the nodes
 //   then_branch              |-MatMul--| Add      of its body are not counted twice
 #ifndef AMP_TOOLS_RUN_PROFILE_RUN_H_
 #define AMP_TOOLS_RUN_PROFILE_RUN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,15 @@ struct ProfiledNode {
   double own_us = 0;                     // without what ran inside
 };
 
+// The bytes of values that are alive while a node of the main graph runs.
+struct AliveBytes {
+  std::string path;
+  int64_t bytes = 0;
+};
+
 struct Profile {
-  std::vector<ProfiledNode> nodes;  // as they ended, those of bodies before the one that they belong to
+  std::vector<ProfiledNode> nodes;     // as they ended, those of bodies before the one that they belong to
+  std::vector<AliveBytes> alive = {};  // in the order of the run; empty on a device
   double run_us = 0;
 };
 
@@ -31,6 +39,8 @@ absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& in
 std::string ProfileTable(const Profile& profile);
 // JSON that chrome://tracing and Perfetto show: a complete event per node, in microseconds.
 std::string ProfileTrace(const Profile& profile);
+// A page (tools/report/run_page.h). `model`: the path of its file.
+std::string ProfilePage(const Profile& profile, const Session& session, const std::string& model);
 
 }  // namespace amp
 

@@ -114,9 +114,11 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
             "memory gives; with --compare of both models, in turns; stdin: as many as each line there says, answered "
             "with the mean milliseconds of one, by the clock and of the processor");
   app.get_option("--bench")->type_name("[=stdin]");
-  app.add_option("--profile", a.profile,
-                 "time each node of a run: print the time by operator, write a Chrome trace; -: to stdout, alone")
-      ->type_name("FILE.json")
+  app.add_option(
+         "--profile", a.profile,
+         "time each node of a run: print the time by operator, write a Chrome trace (-: to stdout, alone), or a "
+         "page with the time of nodes and the memory of values")
+      ->type_name("FILE.json|FILE.html")
       ->group(group);
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");

@@ -9,6 +9,7 @@
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "tools/data/data_file.h"
+#include "tools/report/html_report.h"
 
 namespace amp {
 namespace {
@@ -48,12 +49,14 @@ absl::Status CheckWritable(const FileWritten& result, bool force) {
 
 }  // namespace
 
+FileKind KindOfLog(const std::string& path) { return IsHtmlFile(path) ? FileKind::kHtml : FileKind::kCsv; }
+
 FileUses FilesOf(const TrainArguments& a) {
   FileUses uses{.reads = {{"STEP", a.model}, {"--forward", a.forward}, {"--resume", a.resume}},
                 .writes = {{"--checkpoint", a.checkpoint, FileKind::kCheckpoint},
                            {"--save-weights", a.save_weights, FileKind::kModel},
                            {"--save-best", a.save_best, FileKind::kModel},
-                           {"--log", a.log, FileKind::kCsv}},
+                           {"--log", a.log, KindOfLog(a.log)}},
                 .force = a.force};
   for (const auto& [name, file] : a.data) uses.reads.push_back({"--data", PathOfDataFile(file)});
   for (const auto& [name, file] : a.eval_data) uses.reads.push_back({"--eval-data", PathOfDataFile(file)});

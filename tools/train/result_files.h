@@ -2,12 +2,18 @@
 #ifndef AMP_TOOLS_TRAIN_RESULT_FILES_H_
 #define AMP_TOOLS_TRAIN_RESULT_FILES_H_
 
+#include <string>
+
 #include "absl/status/status.h"
+#include "ir/base/file_kind.h"
 #include "tools/library/file_uses.h"
 #include "tools/library/trainer.h"
 #include "tools/train/train_arguments.h"
 
 namespace amp {
+
+// kHtml for a path that ends in ".html", else kCsv.
+FileKind KindOfLog(const std::string& path);
 
 // The files that flags name: see the rule in tools/library/file_uses.h. A new flag that names a file is declared here.
 FileUses FilesOf(const TrainArguments& arguments);

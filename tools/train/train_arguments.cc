@@ -146,8 +146,8 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
             "and each time after so many steps; 0: not");
   AddFile(app, group, "--resume", a.resume, "FILE",
           "go on from a checkpoint of the same step graph, up to --epochs in all");
-  AddFile(app, group, "--log", a.log, "FILE.csv",
-          "write a row per epoch; its columns test_... are of --eval-data or --validation-split");
+  AddFile(app, group, "--log", a.log, "FILE.csv|FILE.html",
+          "write a row per epoch, or a page with curves; columns test_... are of --eval-data or --validation-split");
   app.add_flag("--force", a.force, kForceHelp)->group(group);
   app.add_flag(
          "--allow-nan", a.allow_nan,

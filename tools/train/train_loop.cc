@@ -13,12 +13,16 @@
 #include "absl/types/span.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "passes/record/metadata_json.h"
 #include "runtime/device_run/use_device.h"
 #include "runtime/kernel/element.h"
 #include "runtime/values/compare_values.h"
 #include "tools/data/judge_batch.h"
+#include "tools/library/version.h"
+#include "tools/report/run_page.h"
 #include "tools/train/epoch_order.h"
 #include "tools/train/finite_states.h"
+#include "tools/train/result_files.h"
 
 namespace amp {
 namespace {
@@ -282,9 +286,18 @@ class Loop {
   absl::Status WriteLog() {
     has_written_log_ = true;
     if (args_.log.empty() || !ranks_.IsFirst()) return absl::OkStatus();
-    const std::string table = HistoryCsv(progress_.history);
-    return WriteFileAtomically(args_.log, {FileKind::kCsv, args_.force},
-                               [&](AtomicFile& file) { return file.Append(table); });
+    const FileKind kind = KindOfLog(args_.log);
+    std::string text = HistoryCsv(progress_.history);
+    if (kind == FileKind::kHtml) text = TrainingPage(text);
+    return WriteFileAtomically(args_.log, {kind, args_.force}, [&](AtomicFile& file) { return file.Append(text); });
+  }
+
+  std::string TrainingPage(const std::string& csv) const {
+    return RunPage({{"kind", "training"},
+                    {"model", TextOfBytes(args_.model)},
+                    {"version", kVersion},
+                    {"name", TextOfBytes(args_.log)},
+                    {"csv", csv}});
   }
 
   absl::Status SaveCheckpoint() {

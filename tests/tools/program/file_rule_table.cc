@@ -83,6 +83,7 @@ Program Run() {
           .writes = {{"--outputs", {"--outputs", "%"}, FileKind::kArchive},
                      {"--output-dir", {"--output-dir", "@made"}, FileKind::kArray, "made/y.npy"},
                      {"--profile", {"--profile", "%"}, FileKind::kJson},
+                     {"--profile", {"--profile", "@there.html"}, FileKind::kHtml, "there.html"},
                      {"--autotune", {"--autotune", "%", "--device", "cuda"}, FileKind::kJson}},
           .other_values = {"[=SEED]", "NAME=N", "N", "X", "nearest", "[=stdin]", "[=WHAT[,WHAT...]]"},
           .positionals = {"MODEL"}};
@@ -109,6 +110,7 @@ Program Train() {
                      {"--save-weights", {"--save-weights", "%"}, FileKind::kModel},
                      {"--save-best", {"--save-best", "%", "--validation-split", "0.5"}, FileKind::kModel},
                      {"--log", {"--log", "%"}, FileKind::kCsv},
+                     {"--log", {"--log", "@there.html"}, FileKind::kHtml, "there.html"},
                      {"--autotune", {"--autotune", "%", "--device", "cuda"}, FileKind::kJson}},
           .other_values = {"X", "N", "SEED", "nearest", "constant,"},
           .positionals = {"STEP"}};

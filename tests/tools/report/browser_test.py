@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Drives HTML reports of amp-rewrite in Debian's Chromium, as somebody would who opens them from disk.
+"""Drives HTML reports in Debian's Chromium, as somebody would who opens them from disk.
 
-browser_test.py AMP_REWRITE [--shots DIR]    exit code 77 where there is no browser
+browser_test.py AMP_REWRITE [--shots DIR]    exit code 77 where there is no browser; amp-run and amp-train lie beside it
 
 No page may ask for anything, complain in its console, or take a name of the model for more than text.
 """
@@ -9,7 +9,9 @@ No page may ask for anything, complain in its console, or take a name of the mod
 import argparse
 import base64
 import csv
+import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,29 +21,25 @@ from browser import complaints_of, need_browser, open_browser, requests_of, writ
 
 need_browser()
 
+import numpy as np  # noqa: E402
 import report_models  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
 ARGUMENTS = None
 FEATURE = "prefers-color-scheme"
 
 
-class ReportTest(unittest.TestCase):
+class PageTest(unittest.TestCase):
+    """Each page is held to this, and each test has these words."""
+
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.scratch.name)
         cls.browser = open_browser(downloads=cls.folder)
-        tool = ARGUMENTS.tool
-        cls.pages = {
-            "blocks": write_report(
-                tool, report_models.blocks(120, cls.folder / "b.onnx"), cls.folder / "blocks.html", "--deny", "Softmax"
-            ),
-            "constant": write_report(tool, report_models.constant(cls.folder / "c.onnx"), cls.folder / "constant.html"),
-            "flat": write_report(tool, report_models.flat(700, cls.folder / "f.onnx"), cls.folder / "flat.html"),
-            "hostile": write_report(tool, report_models.hostile(cls.folder / "h.onnx"), cls.folder / "hostile.html"),
-        }
+        cls.pages = cls.make_pages(ARGUMENTS.tool)
 
     @classmethod
     def tearDownClass(cls):
@@ -92,6 +90,32 @@ class ReportTest(unittest.TestCase):
         field.clear()
         field.send_keys(words)
         return self.all("#results li")
+
+    def check_with_axe(self, page, tabs):
+        from axe_core_python.selenium import Axe
+
+        axe = Axe()
+        for tab in tabs:
+            for theme in ("light", "dark"):
+                self.open(page)
+                self.script("document.documentElement.dataset.theme = arguments[0]", theme)
+                self.tab(tab)
+                faults = axe.run(self.browser)["violations"]
+                told = [f"{fault['id']}: {fault['nodes'][0]['html'][:200]}" for fault in faults]
+                self.assertEqual(told, [], f"{page}, {tab}, {theme}")
+
+
+class ReportTest(PageTest):
+    @classmethod
+    def make_pages(cls, tool):
+        return {
+            "blocks": write_report(
+                tool, report_models.blocks(120, cls.folder / "b.onnx"), cls.folder / "blocks.html", "--deny", "Softmax"
+            ),
+            "constant": write_report(tool, report_models.constant(cls.folder / "c.onnx"), cls.folder / "constant.html"),
+            "flat": write_report(tool, report_models.flat(700, cls.folder / "f.onnx"), cls.folder / "flat.html"),
+            "hostile": write_report(tool, report_models.hostile(cls.folder / "h.onnx"), cls.folder / "hostile.html"),
+        }
 
     def test_overview_counts_what_the_data_say(self):
         self.open("blocks")
@@ -304,8 +328,6 @@ class ReportTest(unittest.TestCase):
         self.shoot("hostile")
 
     def test_flags_are_words_of_a_shell(self):
-        import subprocess
-
         self.open("hostile")
         names = [name for name in report_models.HOSTILE if len(name) < 1000]
         for name in names:
@@ -321,17 +343,83 @@ class ReportTest(unittest.TestCase):
             self.assertEqual(found.stdout.decode(), name)
 
     def test_axe_finds_no_fault(self):
-        from axe_core_python.selenium import Axe
+        self.check_with_axe("blocks", ("overview", "graph", "nodes", "casts", "weights", "guards"))
 
-        axe = Axe()
-        for name in ("overview", "graph", "nodes", "casts", "weights", "guards"):
-            for theme in ("light", "dark"):
-                self.open("blocks")
-                self.script("document.documentElement.dataset.theme = arguments[0]", theme)
-                self.tab(name)
-                faults = axe.run(self.browser)["violations"]
-                told = [f"{fault['id']}: {fault['nodes'][0]['html'][:200]}" for fault in faults]
-                self.assertEqual(told, [], f"{name}, {theme}")
+
+class RunsTest(PageTest):
+    """Pages of amp-run --profile and amp-train --log."""
+
+    @classmethod
+    def make_pages(cls, tool):
+        tools, folder = pathlib.Path(tool).resolve().parent, cls.folder
+        run = lambda name, *words: subprocess.run([tools / name, *words], cwd=folder, check=True, capture_output=True)
+        profile = ("--random-inputs", "--profile")
+        report_models.blocks(120, folder / "b.onnx")
+        report_models.hostile(folder / "h.onnx")
+        run("amp-run", "b.onnx", *profile, "blocks.html")
+        run("amp-run", "h.onnx", *profile, "hostile.html")
+        random = np.random.default_rng(0)
+        x = random.standard_normal((64, 8), np.float32)
+        np.savez(folder / "data.npz", x=x, labels=(x[:, 0] > 0).astype(np.int64))
+        run("amp-train", "new", "mlp", "8-8-2", "-o", "m.onnx")
+        run("amp-rewrite", "m.onnx", "-o", "step.onnx", "--train", "--loss-scale", "dynamic")
+        data = ("--data", "x=data.npz:x", "--data", "labels=data.npz:labels", "--batch", "16", "--epochs", "5")
+        run("amp-train", "step.onnx", *data, "--validation-split", "0.25", "--log", "training.html")
+        run("amp-train", "step.onnx", *data, "--learning-rate", "0.1", "--log", "other.csv")
+        return {name: (folder / f"{name}.html").as_uri() for name in ("blocks", "hostile", "training")}
+
+    def data(self):
+        return json.loads(self.one("#data").get_attribute("textContent"))
+
+    def test_a_profile_has_the_time_of_operators_and_nodes(self):
+        self.open("blocks")
+        nodes = self.data()["nodes"]
+        operators = {node[1] for node in nodes}
+        rows = self.all("#tab-time tbody tr")
+        self.assertEqual({row.find_element(By.CSS_SELECTOR, "td").text for row in rows}, operators)
+        self.assertEqual(len(self.all(".treemap rect")), sum(node[4] > 0 for node in nodes))
+        self.shoot("profile")
+        self.tab("nodes")
+        self.assertEqual(len(self.all("#tab-nodes tbody tr")), min(len(nodes), 200))
+        longest = max(nodes, key=lambda node: node[4])
+        self.assertEqual(self.one("#tab-nodes tbody td").text, longest[0])
+
+    def test_a_profile_has_the_memory_over_the_run(self):
+        self.open("blocks")
+        self.tab("memory")
+        alive = self.data()["alive"]
+        self.assertGreater(len(alive), 10)
+        self.assertTrue(all(size > 0 for _, size in alive))
+        self.assertIn(max(alive, key=lambda each: each[1])[0], self.one("#tab-memory").text)
+        self.assertTrue(self.one("#tab-memory path.line").get_attribute("d"))
+        self.shoot("memory")
+
+    def test_a_training_has_curves_and_takes_other_runs(self):
+        self.open("training")
+        titles = self.texts("#plots h2")
+        self.assertEqual(titles[:3], ["Loss", "Accuracy", "Loss scale"])
+        lines = lambda: len(self.all("#plots figure:first-child path.line"))
+        self.assertEqual(lines(), 2)
+        self.one("#files").send_keys(str(self.folder / "other.csv"))
+        WebDriverWait(self.browser, 5).until(lambda _: lines() == 3)
+        self.assertIn("other.csv", self.one("#plots").text)
+        self.one("#files").send_keys(str(self.folder / "data.npz"))
+        WebDriverWait(self.browser, 5).until(lambda _: "data.npz" in self.one("#refused").text)
+        self.assertEqual(lines(), 3)
+        self.shoot("training")
+        self.tab("epochs")
+        self.assertEqual(len(self.all("#tab-epochs tbody tr")), 5)
+
+    def test_names_are_text(self):
+        self.open("hostile")
+        for tab in ("time", "nodes", "memory"):
+            self.tab(tab)
+        self.assertEqual(self.all("img"), [])
+        self.assertEqual(len(self.all("script")), 2)
+
+    def test_axe_finds_no_fault(self):
+        self.check_with_axe("blocks", ("time", "nodes", "memory"))
+        self.check_with_axe("training", ("curves", "epochs"))
 
 
 def main():
@@ -344,7 +432,8 @@ def main():
     loader = unittest.TestLoader()
     if ARGUMENTS.only:
         loader.testNamePatterns = [f"*{ARGUMENTS.only}*"]
-    result = unittest.TextTestRunner(verbosity=2).run(loader.loadTestsFromTestCase(ReportTest))
+    tests = unittest.TestSuite(loader.loadTestsFromTestCase(case) for case in (ReportTest, RunsTest))
+    result = unittest.TextTestRunner(verbosity=2).run(tests)
     return 0 if result.wasSuccessful() else 1
 
 

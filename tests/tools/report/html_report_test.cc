@@ -10,6 +10,7 @@
 #include "tests/model_from_text.h"
 #include "tests/tool_run.h"
 #include "tools/report/report_data.h"
+#include "tools/report/run_page.h"
 #include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
@@ -37,6 +38,15 @@ std::string HtmlOf(const onnx::ModelProto& model, std::vector<std::string> flags
   INFO(output.err);
   REQUIRE(output.exit_code == 0);
   return run.folder.Read("r.html");
+}
+
+TEST_CASE("what runs are told of ends no element of their page") {
+  const std::string hostile = "</script><script>window.hacked = 1</script>\xff\u2028";
+  const std::string html = RunPage({{"kind", "training"}, {"model", hostile}, {"csv", "epoch,loss\n"}});
+  const Json data = DataOf(html);
+  CHECK(absl::StartsWith(data["model"].get<std::string>(), "</script><script>window.hacked"));
+  CHECK(data["csv"] == "epoch,loss\n");
+  CHECK_FALSE(absl::StrContains(html, "hacked = 1</script>"));
 }
 
 TEST_CASE("a name in .html asks for HTML") {

@@ -158,6 +158,18 @@ TEST_CASE("profile prints the time by operator, and writes that of each node") {
   runs.Fails({"--inputs", "@sample.npz", "--profile", "@none/trace.json"}, 6, "trace.json");
 }
 
+TEST_CASE("a profile is a page where its name says so, and replaces nothing of another kind") {
+  const Runs runs;
+  runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.html"});
+  const std::string page = runs.folder().Read("trace.html");
+  CHECK_THAT(page, Catch::Matchers::StartsWith("<!doctype html>") && Contains("\"kind\":\"profile\"") &&
+                       Contains("\"alive\":[["));
+  CHECK_THAT(page, Contains("[\"second\",\"Sigmoid-13\","));
+  runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.html"});  // itself
+  runs.folder().Write("other.html", "{\"a\": 1}");
+  runs.Fails({"--inputs", "@sample.npz", "--profile", "@other.html"}, 4, "other.html");
+}
+
 TEST_CASE("bench prints a line, or JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};

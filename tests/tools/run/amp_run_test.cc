@@ -244,7 +244,7 @@ TEST_CASE("an empty value is refused: no flag of amp-run counts as not given") {
   for (const auto& [flag, type] : {std::pair("--compare", "OTHER.onnx"),
                                    {"--outputs", "FILE.npz"},
                                    {"--output-dir", "DIR"},
-                                   {"--profile", "FILE.json"},
+                                   {"--profile", "FILE.json|FILE.html"},
                                    {"--inputs", "FILE.npz"},
                                    {"--device", "auto|cpu|cuda[:N]"}}) {
     const std::string expected = absl::StrCat("amp-run: error: ", flag, ": expected ", type, ", found ''\n");

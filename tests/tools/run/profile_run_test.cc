@@ -57,6 +57,25 @@ TEST_CASE("the trace has a complete event per node, in microseconds") {
   CHECK(event["args"]["node"] == "base64:aGVhZC//");  // names in models need not be UTF-8
 }
 
+TEST_CASE("values are alive from where they are given to where they are read last") {
+  const Profile profile = ProfileOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[2] x) => (float[2] y, bool d) {
+      [first] a = Exp (x)  [second] b = Concat <axis = 0> (a, a)  [third] s = ReduceSum <keepdims = 0> (b)
+      [fourth] y = Add (a, s)  [fifth] d = Not (c) })",
+                                    OneByOne());
+  const auto of = [&](const std::string& path) {
+    const auto it = absl::c_find_if(profile.alive, [&](const AliveBytes& each) { return each.path == path; });
+    REQUIRE(it != profile.alive.end());
+    return it->bytes;
+  };
+  // c is of one byte, x and a of 8, b of 16, s of 4.
+  CHECK(of("first") == 1 + 8 + 8);
+  CHECK(of("second") <= 1 + 8 + 8 + 16);  // whether inputs stay is the caller's
+  CHECK(of("second") >= 1 + 8 + 16);
+  CHECK(of("third") - of("second") == 4);
+  CHECK(of("fourth") - of("third") == 8 - 16);
+}
+
 TEST_CASE("nodes of a body lie within the one that they belong to, and are not counted twice") {
   const Profile profile = ProfileOf(kBranches, OneByOne());
   REQUIRE(profile.nodes.size() == 4);

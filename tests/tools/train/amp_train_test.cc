@@ -50,6 +50,17 @@ TEST_CASE("training prints a line per epoch, writes a table, a checkpoint and th
   CHECK(runs.folder().Has("out.onnx"));
 }
 
+TEST_CASE("the log is a page with the same table where its name says so") {
+  const Runs runs;
+  REQUIRE(runs.Train({"--batch", "8", "--epochs", "2", "--log", "@log.html"}).exit_code == 0);
+  const std::string page = runs.folder().Read("log.html");
+  CHECK_THAT(page, StartsWith("<!doctype html>") && Contains("\"kind\":\"training\""));
+  CHECK_THAT(page, Contains("\"csv\":\"epoch,loss,accuracy,") && Contains("\\n2,"));
+  REQUIRE(runs.Train({"--batch", "8", "--epochs", "2", "--log", "@log.html"}).exit_code == 0);  // itself
+  runs.folder().Write("other.html", "a text");
+  CHECK(runs.Train({"--batch", "8", "--epochs", "2", "--log", "@other.html"}).exit_code == 4);
+}
+
 TEST_CASE("verbose says what steps run on, and what the phases took") {
   const Runs runs;
   const ToolOutput output = runs.Train({"--batch", "8", "--verbose"});
@@ -375,7 +386,7 @@ TEST_CASE("an empty value is refused: no flag of amp-train counts as not given")
                                    {"--forward", "MODEL.onnx"},
                                    {"--checkpoint", "FILE"},
                                    {"--resume", "FILE"},
-                                   {"--log", "FILE.csv"},
+                                   {"--log", "FILE.csv|FILE.html"},
                                    {"--shuffle", "SEED"},
                                    {"--patience", "N"}}) {
     CHECK(runs.TrainError({flag, ""}) == absl::StrCat(flag, ": expected ", type, ", found ''"));

@@ -1,0 +1,21 @@
+// A page that shows runs: where the time and the memory of one went, or how a training went. As a report it is one HTML
+// file that asks for nothing (tools/report/html_report.h).
+//
+//   {"kind": "profile", "model", "version", "run_us", "weight_bytes",
+//    "nodes": [[path, operator, kernel, start_us, us], ...], "alive": [[node, bytes], ...]}
+//   {"kind": "training", "model", "version", "name", "csv"}      csv: what amp-train --log FILE.csv writes
+#ifndef AMP_TOOLS_REPORT_RUN_PAGE_H_
+#define AMP_TOOLS_REPORT_RUN_PAGE_H_
+
+#include <string>
+
+#include "nlohmann/json.hpp"
+
+namespace amp {
+
+// Text that is not UTF-8 is shown with marks in its place.
+std::string RunPage(const nlohmann::ordered_json& data);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_REPORT_RUN_PAGE_H_

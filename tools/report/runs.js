@@ -1,0 +1,199 @@
+// The page of runs: where the time and the memory of one went, or how trainings went.
+import { byId, bytesText, el, factList, numberText, plural, say, shown } from "./elements.js";
+import { makeTheme, Tabs } from "./frame.js";
+import { lineChart, treemap } from "./plots.js";
+import { table } from "./tables.js";
+
+const data = JSON.parse(byId("data").textContent);
+const AREAS = 400; // of a treemap: what takes less time is one
+const card = (title, ...content) => el("section.card", el("h2", title), content);
+const msText = (us) => `${numberText(us / 1000)} ms`;
+
+// ---- one run --------------------------------------------------------------------------------------------------------
+
+function profileParts() {
+  const [PATH, OP, KERNEL, START, US] = [0, 1, 2, 3, 4];
+  const nodes = data.nodes;
+  const inNodes = nodes.reduce((sum, node) => sum + node[US], 0);
+  const shareText = (us) => `${((100 * us) / (data.run_us || 1)).toFixed(1)} %`;
+  const sums = new Map();
+  for (const node of nodes) {
+    const sum = sums.get(node[OP]) || { op: node[OP], calls: 0, us: 0 };
+    sum.calls += 1;
+    sum.us += node[US];
+    sums.set(node[OP], sum);
+  }
+  const operators = [...sums.values()].sort((a, b) => b.us - a.us);
+  // Neighbours of a treemap are of one operator, and take turns in colour with the next.
+  const order = new Map(operators.map(({ op }, i) => [op, i]));
+  const largest = nodes.map((node, i) => [node, i]).sort((a, b) => b[0][US] - a[0][US]);
+  const area = ([node]) => ({
+    name: node[PATH] || node[OP],
+    amount: node[US],
+    text: `${node[OP]}, ${msText(node[US])}, ${shareText(node[US])}, ${node[KERNEL]}`,
+    kind: `area${order.get(node[OP]) % 4}`,
+    op: order.get(node[OP]),
+  });
+  const areas = largest.slice(0, AREAS).map(area).sort((a, b) => a.op - b.op || b.amount - a.amount);
+  const rest = largest.slice(AREAS).reduce((sum, [node]) => sum + node[US], 0);
+  if (rest > 0) areas.push({ name: "all other nodes", amount: rest, text: msText(rest), kind: "other" });
+  const number = (title, value, text) => ({ title, align: "number", value, cell: (row) => text(value(row)) });
+  const time = () => [
+    el("div.cards.two", card(
+      "The run",
+      el("p.big", msText(data.run_us)),
+      factList([
+        ["model", data.model],
+        ["nodes that ran", nodes.length.toLocaleString("en")],
+        ["between nodes", `${msText(data.run_us - inNodes)}, ${shareText(data.run_us - inNodes)}`],
+        ["values alive at most", bytesText(data.alive.reduce((most, [, bytes]) => Math.max(most, bytes), 0))],
+        ["weights", bytesText(data.weight_bytes)],
+      ], (text) => el("bdi", shown(text))),
+    ), card("By operator", table({
+      name: "operators",
+      columns: [
+        { title: "operator", value: (row) => row.op },
+        number("calls", (row) => row.calls, (calls) => calls.toLocaleString("en")),
+        number("time", (row) => row.us, msText),
+        number("share", (row) => row.us / (data.run_us || 1), (share) => `${(100 * share).toFixed(1)} %`),
+      ],
+      rows: operators,
+      search: (row) => row.op,
+    }))),
+    card("By node", treemap(areas, "Time of nodes"), el("p.quiet", "Each area is a node, as large as its time.")),
+  ];
+  const list = () => table({
+    name: "nodes",
+    columns: [
+      { title: "node", value: (node) => node[PATH], cell: (node) => shown(node[PATH], 90) },
+      { title: "operator", value: (node) => node[OP] },
+      { title: "kernel", value: (node) => node[KERNEL] },
+      number("began at", (node) => node[START], msText),
+      number("time", (node) => node[US], msText),
+      number("share", (node) => node[US] / (data.run_us || 1), (share) => `${(100 * share).toFixed(1)} %`),
+    ],
+    rows: nodes,
+    search: (node) => [node[PATH], node[OP], node[KERNEL]].join("\n"),
+    sort: 4,
+  });
+  const memory = () => {
+    if (data.alive.length === 0) return el("p.quiet", "Nothing is known of the values of this run.");
+    const most = data.alive.reduce((a, b) => (b[1] > a[1] ? b : a));
+    const chart = lineChart({
+      title: "Bytes of values that are alive",
+      unit: "nodes of the main graph, in the order of the run",
+      series: [{ name: "alive", points: data.alive.map(([, bytes], i) => [i + 1, bytes]) }],
+      yText: (bytes) => bytesText(Math.round(bytes)),
+      stays: true,
+      fromZero: true,
+    });
+    const text = `The most, ${bytesText(most[1])}, is alive while ${shown(most[0], 90)} runs. Weights are not counted.`;
+    return el("div", chart, el("p", text));
+  };
+  return {
+    title: `${data.model.split("/").pop()}: a run`,
+    subtitle: `profiled by amp-run ${data.version}`,
+    parts: {
+      time: ["Time", () => el("div", time())],
+      nodes: ["Nodes", list, nodes.length],
+      memory: ["Memory", memory],
+    },
+  };
+}
+
+// ---- trainings ------------------------------------------------------------------------------------------------------
+
+const CURVES = [
+  ["Loss", ["loss", "test_loss"]],
+  ["Accuracy", ["accuracy", "test_accuracy"]],
+  ["Mean absolute error", ["mean_absolute_error", "test_mean_absolute_error"]],
+  ["Loss scale", ["loss_scale"]],
+  ["Skipped steps", ["skipped"]],
+  ["Learning rate", ["learning_rate"]],
+  ["Milliseconds per step", ["ms_per_step"]],
+];
+const runs = []; // {name, columns, rows}
+
+function parseCsv(name, text) {
+  const lines = text.trim().split(/\r?\n/).map((line) => line.split(","));
+  const columns = lines.shift();
+  if (columns[0] !== "epoch" || !columns.includes("loss")) return null;
+  return { name, columns, rows: lines.map((cells) => cells.map((cell) => (cell === "" ? NaN : Number(cell)))) };
+}
+
+function curves() {
+  const pointsOf = (run, column) => {
+    const k = run.columns.indexOf(column);
+    return k < 0 ? [] : run.rows.map((row) => [row[0], row[k]]);
+  };
+  return CURVES.map(([title, columns]) => {
+    const nameOf = (run, column) => {
+      const of = runs.length > 1 ? [run.name] : [];
+      if (columns.length > 1) of.push(column.startsWith("test") ? "test" : "training");
+      return of.join(", ") || title;
+    };
+    const seriesOf = (run) => columns.map((column) => ({ name: nameOf(run, column), points: pointsOf(run, column) }));
+    const series = runs.flatMap(seriesOf);
+    return lineChart({
+      title,
+      unit: "epochs",
+      series: series.filter(({ points }) => points.some(([, y]) => Number.isFinite(y))),
+      stays: title === "Learning rate" || title === "Loss scale",
+    });
+  });
+}
+
+async function addRuns(input) {
+  const files = [...input.files];
+  const refused = [];
+  for (const file of files) {
+    const text = await file.text();
+    const data = text.match(/<script type="application\/json" id="data">([^]*?)<\/script>/)?.[1];
+    const csv = data ? JSON.parse(data).csv : text;
+    const run = csv && parseCsv(file.name, csv);
+    if (run) runs.push(run);
+    else refused.push(file.name);
+  }
+  input.value = ""; // the same file may be given again
+  const names = refused.map((name) => shown(name, 60)).join(", ");
+  byId("refused").textContent = names && `Not a log of amp-train: ${names}`;
+  if (!names) say(`${plural(files.length, "run")} added`);
+  byId("plots").replaceChildren(...curves().filter(Boolean));
+}
+
+function trainingParts() {
+  runs.push(parseCsv(data.name, data.csv));
+  const last = runs[0].rows.at(-1) || [];
+  const of = (column) => last[runs[0].columns.indexOf(column)];
+  const onchange = (e) => addRuns(e.target);
+  const input = el("input", { type: "file", multiple: true, accept: ".csv,.html", id: "files", onchange });
+  const all = () => el(
+    "div",
+    el("p.toolbar", el("label", { for: "files" }, "Draw other runs over these (their CSV or HTML logs): "), input,
+      el("span", { id: "refused", role: "alert" })),
+    el("div.cards", { id: "plots" }, curves()),
+  );
+  const cell = (x) => (Number.isNaN(x) ? "" : numberText(x));
+  const number = (title, k) => ({ title, align: "number", value: (row) => row[k], cell: (row) => cell(row[k]) });
+  const epochs = () => table({
+    name: "epochs",
+    columns: runs[0].columns.map(number),
+    rows: runs[0].rows,
+    search: (row) => row.join("\n"),
+  });
+  const said = (name) => (Number.isFinite(of(name)) ? `; ${name} ${numberText(of(name))}` : "");
+  return {
+    title: `${data.model.split("/").pop()}: a training`,
+    subtitle: `${plural(runs[0].rows.length, "epoch")} by amp-train ${data.version}${said("loss")}${said("accuracy")}`,
+    parts: { curves: ["Curves", all], epochs: ["Epochs", epochs, runs[0].rows.length] },
+  };
+}
+
+const page = data.kind === "profile" ? profileParts() : trainingParts();
+document.title = shown(page.title, 80);
+byId("title").textContent = shown(page.title, 80);
+byId("subtitle").textContent = page.subtitle;
+const tabs = new Tabs(page.parts);
+makeTheme();
+tabs.show(Object.keys(page.parts)[0]);
+addEventListener("beforeprint", () => Object.keys(page.parts).forEach((name) => tabs.fill(name)));
