@@ -100,7 +100,7 @@ absl::StatusOr<std::string> ComparisonJson(const Session& session, const Session
                                            const char* options, const NodeGate* may_go_on) {
   AMP_ASSIGN_OR_RETURN(const std::optional<double> tolerance, ToleranceOfJson(options));
   AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
-                       CompareRuns(session, other, "other", inputs, tolerance, may_go_on));
+                       CompareRuns(session, other, "other", inputs, {.tolerance = tolerance, .may_go_on = may_go_on}));
   Json json = Json::parse(comparison.Json("model", "other"));
   json["difference"] = TextOfBytes(std::string(comparison.verdict.message()));
   return json.dump();

@@ -1,4 +1,4 @@
-// The page of runs: where the time and the memory of one went, or how trainings went.
+// The page of runs: where the time and the memory of one went, how trainings went, or how far two models are apart.
 import { byId, bytesText, el, factList, numberText, plural, say, shown } from "./elements.js";
 import { makeTheme, Tabs } from "./frame.js";
 import { lineChart, treemap } from "./plots.js";
@@ -189,7 +189,64 @@ function trainingParts() {
   };
 }
 
-const page = data.kind === "profile" ? profileParts() : trainingParts();
+// ---- two models -----------------------------------------------------------------------------------------------------
+
+function comparisonParts() {
+  const [NAME, NODE, OP, TYPE, ERROR, LARGEST, NEW, PLACE] = [0, 1, 2, 3, 4, 5, 6, 8];
+  data.values.forEach((value, i) => value.push(i + 1));
+  const isBeyond = (value) => value[ERROR] > data.tolerance || value[NEW] > 0;
+  const first = data.values.findIndex(isBeyond);
+  const number = (title, k) => ({ title, align: "number", value: (row) => row[k], cell: (row) => numberText(row[k]) });
+  const word = (title, k) => ({ title, value: (row) => row[k], cell: (row) => shown(row[k], 70) });
+  const outputs = () => el(
+    "div",
+    card(data.verdict ? "The models differ" : "The models agree", el("p", el("bdi", shown(data.verdict || "", 400))),
+      factList([["model", data.model], ["other", data.other], ["tolerance", String(data.tolerance)]],
+        (text) => el("bdi", shown(text)))),
+    table({
+      name: "outputs",
+      columns: [
+        word("output", 0), number("relative error", 2), number("largest error", 3), number("cosine", 4),
+        number("newly not finite", 5), number("unequal", 6), number("elements", 7), word("misfit", 1),
+      ],
+      rows: data.outputs,
+      search: (row) => row[0],
+    }),
+  );
+  const along = () => {
+    const points = data.values.map((value, i) => [i + 1, value[ERROR] > 0 ? Math.log10(value[ERROR]) : NaN]);
+    const limit = [[1, Math.log10(data.tolerance)], [points.length, Math.log10(data.tolerance)]];
+    const chart = lineChart({
+      title: "Relative error of values, on a logarithmic scale",
+      unit: "values, in the order of the run",
+      series: [{ name: "relative error", points }, { name: "tolerance", points: limit }],
+      yText: (power) => (10 ** power).toExponential(1),
+    });
+    const value = data.values[first];
+    const found = value && `The first value beyond the tolerance is ${shown(value[NAME], 80)} of ${shown(value[NODE], 80)}`;
+    return el("div", chart, el("p", { id: "first" }, found ? `${found} (${value[OP]}).` : "No value is beyond the tolerance."),
+      table({
+        name: "values",
+        columns: [
+          number("place", PLACE),
+          word("value", NAME), word("node", NODE), word("operator", OP), word("type there", TYPE),
+          number("relative error", ERROR), number("largest error", LARGEST), number("newly not finite", NEW),
+        ],
+        rows: data.values,
+        search: (row) => [row[NAME], row[NODE], row[OP], row[TYPE]].join("\n"),
+      }));
+  };
+  return {
+    title: `${data.model.split("/").pop()} and ${data.other.split("/").pop()}`,
+    subtitle: `compared by amp-run ${data.version}: ${data.verdict ? "they differ" : "they agree"}`,
+    parts: {
+      outputs: ["Outputs", outputs, data.outputs.length],
+      along: ["Along the graph", along, data.values.length],
+    },
+  };
+}
+
+const page = { profile: profileParts, training: trainingParts, comparison: comparisonParts }[data.kind]();
 document.title = shown(page.title, 80);
 byId("title").textContent = shown(page.title, 80);
 byId("subtitle").textContent = page.subtitle;

@@ -60,23 +60,30 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& flag, co
   return session;
 }
 
+void NoteWritten(const RunArguments& arguments, const std::vector<std::string>& files, ToolOutput& output) {
+  if (arguments.quiet || arguments.json) return;  // JSON is alone
+  for (const std::string& file : files) absl::StrAppend(&output.out, "wrote ", Escaped(file), "\n");
+}
+
 absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs, FileUses& uses,
                      const ToolStreams& streams, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other,
                        MakeSession("--compare", arguments.compare, arguments, uses));
   AMP_ASSIGN_OR_RETURN(RunComparison comparison,
-                       CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
+                       CompareRuns(session, *other, arguments.compare, inputs,
+                                   {.tolerance = arguments.tolerance, .with_values = !arguments.report.empty()}));
   if (arguments.bench == BenchMode::kLoop) {
     AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, *other));
     AMP_ASSIGN_OR_RETURN(comparison.costs, BenchInTurns(arguments, {session, inputs}, {*other, declared}, streams));
   }
+  if (!arguments.report.empty()) {
+    const std::string page = comparison.Page(arguments.model, arguments.compare);
+    AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.report, {FileKind::kHtml, arguments.force},
+                                            [&](AtomicFile& file) { return file.Append(page); }));
+    NoteWritten(arguments, {arguments.report}, output);
+  }
   output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare) : comparison.Text(arguments.ulps);
   return InFile(arguments.compare, comparison.verdict);
-}
-
-void NoteWritten(const RunArguments& arguments, const std::vector<std::string>& files, ToolOutput& output) {
-  if (arguments.quiet || arguments.json) return;  // JSON is alone
-  for (const std::string& file : files) absl::StrAppend(&output.out, "wrote ", Escaped(file), "\n");
 }
 
 absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,

@@ -1,16 +1,23 @@
 #include "tools/run/compare_runs.h"
 
 #include <cmath>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "passes/record/metadata_json.h"
+#include "runtime/hardware/usable_memory.h"
+#include "runtime/plan/program.h"
 #include "tools/library/verify_rewrite.h"
+#include "tools/library/version.h"
+#include "tools/report/run_page.h"
 #include "tools/run/run_inputs.h"
 
 namespace amp {
@@ -22,11 +29,15 @@ struct WatchedRun {
   std::optional<ValueId> not_finite;
 };
 
-absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs, const NodeGate* may_go_on) {
+using FloatObserver = std::function<void(ValueId value, const Datum& datum)>;
+
+absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs, const NodeGate* may_go_on,
+                               const FloatObserver& observe) {
   WatchedRun run;
   const ValueObserver watch = [&](ValueId value, const Datum& datum) {
-    if (run.not_finite.has_value() || datum.tensor() == nullptr) return;
-    if (!VisitFloats(datum.tensor()->dtype(), [](auto) {})) return;
+    if (datum.tensor() == nullptr || !VisitFloats(datum.tensor()->dtype(), [](auto) {})) return;
+    observe(value, datum);
+    if (run.not_finite.has_value()) return;
     const bool is_finite =
         absl::c_all_of(AsDoubles(*datum.tensor()), [](double element) { return std::isfinite(element); });
     if (!is_finite) run.not_finite = value;
@@ -34,6 +45,49 @@ absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs
   AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, {.observer = &watch, .may_go_on = may_go_on}));
   return run;
 }
+
+// Compares the values of two runs, one after the other.
+class ValueComparer {
+ public:
+  explicit ValueComparer(bool is_on) : most_bytes_(is_on ? UsableMemory() / 2 : 0) {}
+
+  void Keep(const Session& session, ValueId id, const Datum& datum) {
+    const auto bytes = static_cast<int64_t>(datum.tensor()->size_bytes());
+    const Model& model = session.model();
+    const Value& value = model.value(id);
+    if (kept_bytes_ + bytes > most_bytes_ || value.producer == kNone || !session.program().constants[id].IsEmpty()) {
+      return;
+    }
+    const auto [it, is_new] = places_.try_emplace(value.name, compared_.size());
+    if (is_new) {
+      compared_.push_back({.name = value.name,
+                           .node = model.NodeLabel(value.producer),
+                           .op = std::string(model.node(value.producer).op_type()),
+                           .difference = {}});
+      kept_.emplace_back();
+    }
+    kept_bytes_ += bytes;
+    kept_[it->second] = datum;  // of the last round of a body
+  }
+  void Compare(const Session& other, ValueId id, const Datum& datum) {
+    const auto it = places_.find(other.model().value(id).name);
+    if (it == places_.end()) return;
+    ValueComparison& comparison = compared_[it->second];
+    comparison.others_type = datum.tensor()->dtype();
+    comparison.difference = CompareValues(kept_[it->second], datum);
+  }
+  std::vector<ValueComparison> Take() {
+    std::erase_if(compared_, [](const ValueComparison& value) { return value.others_type == DType::kUndefined; });
+    return std::move(compared_);
+  }
+
+ private:
+  const int64_t most_bytes_;
+  int64_t kept_bytes_ = 0;
+  std::vector<ValueComparison> compared_;
+  std::vector<Datum> kept_;
+  absl::flat_hash_map<std::string, size_t> places_;
+};
 
 std::string DifferenceText(const ValueDifference& difference) {
   if (!difference.misfit.empty()) return difference.misfit;
@@ -130,16 +184,20 @@ absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& nam
 }  // namespace
 
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, std::optional<double> given_tolerance,
-                                          const NodeGate* may_go_on) {
-  AMP_ASSIGN_OR_RETURN(const WatchedRun expected, Run(session, inputs, may_go_on));
+                                          const NamedDatums& inputs, const CompareOptions& options) {
+  ValueComparer values(options.with_values);
+  AMP_ASSIGN_OR_RETURN(const WatchedRun expected,
+                       Run(session, inputs, options.may_go_on,
+                           [&](ValueId id, const Datum& datum) { values.Keep(session, id, datum); }));
   AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, other));
-  const absl::StatusOr<WatchedRun> found = Run(other, declared, may_go_on);
+  const absl::StatusOr<WatchedRun> found = Run(
+      other, declared, options.may_go_on, [&](ValueId id, const Datum& datum) { values.Compare(other, id, datum); });
   if (!found.ok()) return InFile(path, found.status());
   RunComparison comparison;
+  comparison.values = values.Take();
   const DType lowest = LowestType(session.model(), other.model());
   const double tolerance =
-      given_tolerance.value_or(lowest == DType::kBfloat16 ? kBfloat16Tolerance : kFloat16Tolerance);
+      options.tolerance.value_or(lowest == DType::kBfloat16 ? kBfloat16Tolerance : kFloat16Tolerance);
   comparison.tolerance = tolerance;
   ValueDifference all;
   for (size_t i = 0; i < expected.outputs.size(); ++i) {
@@ -195,6 +253,31 @@ std::string RunComparison::Json(const std::string& model, const std::string& oth
     json["costs"] = {{"model", AsJson(costs->model)}, {"other", AsJson(costs->other)}};
   }
   return json.dump(1) + "\n";
+}
+
+std::string RunComparison::Page(const std::string& model, const std::string& other) const {
+  using Json = nlohmann::ordered_json;
+  Json of_outputs = Json::array(), of_values = Json::array();
+  for (const OutputComparison& output : outputs) {
+    const ValueDifference& difference = output.difference;
+    of_outputs.push_back({TextOfBytes(output.name), difference.misfit, difference.relative_error,
+                          difference.largest_error, difference.cosine, difference.new_non_finite, difference.unequal,
+                          difference.elements});
+  }
+  for (const ValueComparison& value : values) {
+    const ValueDifference& difference = value.difference;
+    of_values.push_back({TextOfBytes(value.name), TextOfBytes(value.node), TextOfBytes(value.op),
+                         DTypeName(value.others_type), difference.relative_error, difference.largest_error,
+                         difference.new_non_finite, difference.elements});
+  }
+  return RunPage({{"kind", "comparison"},
+                  {"model", TextOfBytes(model)},
+                  {"version", kVersion},
+                  {"other", TextOfBytes(other)},
+                  {"tolerance", tolerance},
+                  {"verdict", TextOfBytes(std::string(verdict.message()))},
+                  {"outputs", std::move(of_outputs)},
+                  {"values", std::move(of_values)}});
 }
 
 }  // namespace amp

@@ -21,9 +21,17 @@ struct OutputComparison {
   UlpHistogram ulps;
 };
 
+// A value that both runs have by the same name, where at least one of its elements is a float.
+struct ValueComparison {
+  std::string name, node, op;  // of the first model
+  DType others_type = DType::kUndefined;
+  ValueDifference difference;
+};
+
 struct RunComparison {
   std::vector<OutputComparison> outputs;
-  double tolerance = 0;                                   // by which it was judged
+  std::vector<ValueComparison> values;  // in the order of the first run; empty where they were not asked for
+  double tolerance = 0;                 // by which it was judged
   std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
   // kFailedPrecondition: the two differ too much; kInvalidArgument: there was no number to compare.
   absl::Status verdict;
@@ -35,15 +43,21 @@ struct RunComparison {
   // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}],
   // "iterations", "costs": {"model": {"median_ms", ...}, "other": ...}}
   std::string Json(const std::string& model, const std::string& other) const;
+  // A page (tools/report/run_page.h).
+  std::string Page(const std::string& model, const std::string& other) const;
 };
 
 // Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
 // of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual
 // one holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
-// `may_go_on` may be null.
+struct CompareOptions {
+  std::optional<double> tolerance = std::nullopt;
+  bool with_values =
+      false;  // too; those of the first run are kept, as far as half of the memory that is left holds them
+  const NodeGate* may_go_on = nullptr;
+};
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, std::optional<double> tolerance,
-                                          const NodeGate* may_go_on = nullptr);
+                                          const NamedDatums& inputs, const CompareOptions& options);
 
 }  // namespace amp
 

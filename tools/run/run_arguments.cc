@@ -11,6 +11,7 @@
 #include "tools/program/command_line.h"
 #include "tools/program/flag_values.h"
 #include "tools/program/session_flags.h"
+#include "tools/report/html_report.h"
 #include "tools/run/run_outputs.h"
 
 namespace amp {
@@ -85,6 +86,9 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
   AddNumberAs(app, group, "--tolerance", a.tolerance, 1e30,
               "relative L2 error up to which --compare succeeds [0.02, where a model has bfloat16 values 0.1]");
   app.add_flag("--ulps", a.ulps, "print by how many units in the last place outputs are off")->group(group);
+  app.add_option("--report", a.report, "write what --compare finds of outputs, and of all values on the way, as a page")
+      ->type_name("FILE.html")
+      ->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
   app.add_flag("-v,--verbose", a.verbose,
                "print to stderr what models run on, and what loading, planning and running took")
@@ -180,6 +184,10 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--iterations", "--bench without =stdin", a.bench == BenchMode::kLoop));
   AMP_RETURN_IF_ERROR(requires_flag("--ulps", "--compare", !a.compare.empty()));
+  AMP_RETURN_IF_ERROR(requires_flag("--report", "--compare", !a.compare.empty()));
+  if (!a.report.empty() && !IsHtmlFile(a.report)) {
+    return UsageError("--report: expected FILE.html, found '", Escaped(a.report), "'; --compare --json prints JSON");
+  }
   AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, --compare or --evaluate",
                                     a.bench == BenchMode::kLoop || !a.compare.empty() || !a.evaluate.empty()));
   if (a.json && a.explain) return UsageError("--json prints JSON and nothing else, and excludes --explain");

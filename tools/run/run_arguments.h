@@ -28,7 +28,7 @@ struct RunArguments {
   std::optional<uint64_t> random_seed;
   std::map<std::string, int64_t> dims;
   bool cast_inputs = false;
-  std::string outputs, output_dir, compare, profile;          // files, a folder, a model, a file
+  std::string outputs, output_dir, compare, profile, report;  // files, a folder, a model, files
   std::vector<std::pair<std::string, std::string>> evaluate;  // input or labels, and file
   FitOptions fit;                                             // of those
   int64_t batch = 128;                                        // samples at once of those

@@ -16,7 +16,8 @@ FileKind KindOfProfile(const std::string& path) { return IsHtmlFile(path) ? File
 FileUses FilesOf(const RunArguments& a) {
   FileUses uses{.reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
                 .writes = {{"--outputs", UnlessStandardOutput(a.outputs), KindOfOutputs(a.outputs)},
-                           {"--profile", UnlessStandardOutput(a.profile), KindOfProfile(a.profile)}},
+                           {"--profile", UnlessStandardOutput(a.profile), KindOfProfile(a.profile)},
+                           {"--report", a.report, FileKind::kHtml}},
                 .force = a.force};
   for (const auto& [name, file] : a.input_files) uses.reads.push_back({"--input", file});
   for (const auto& [name, file] : a.evaluate) uses.reads.push_back({"--evaluate", PathOfDataFile(file)});

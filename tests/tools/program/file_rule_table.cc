@@ -84,6 +84,7 @@ Program Run() {
                      {"--output-dir", {"--output-dir", "@made"}, FileKind::kArray, "made/y.npy"},
                      {"--profile", {"--profile", "%"}, FileKind::kJson},
                      {"--profile", {"--profile", "@there.html"}, FileKind::kHtml, "there.html"},
+                     {"--report", {"--compare", "@model.onnx", "--report", "@page.html"}, FileKind::kHtml, "page.html"},
                      {"--autotune", {"--autotune", "%", "--device", "cuda"}, FileKind::kJson}},
           .other_values = {"[=SEED]", "NAME=N", "N", "X", "nearest", "[=stdin]", "[=WHAT[,WHAT...]]"},
           .positionals = {"MODEL"}};

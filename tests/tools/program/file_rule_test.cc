@@ -76,11 +76,12 @@ Words Joined(Words a, const Words& b) {
   return a;
 }
 
-// Returns whether another error is found even earlier: some flags exclude each other, amp-rewrite writes through no
-// link, and --autotune needs a device before models are loaded.
+// Returns whether another error is found even earlier: some flags exclude each other or themselves, amp-rewrite writes
+// through no link, and --autotune needs a device before models are loaded.
 bool FailsEarlier(const ToolOutput& output) {
   const bool exclude_each_other =
-      output.exit_code == 2 && (absl::StrContains(output.err, "--evaluate runs the model on its own data") ||
+      output.exit_code == 2 && (absl::StrContains(output.err, "--compare: given twice") ||
+                                absl::StrContains(output.err, "--evaluate runs the model on its own data") ||
                                 absl::StrContains(output.err, "--validation-split and --eval-data exclude each other"));
   const bool is_link = output.exit_code == 4 && absl::StrContains(output.err, "is a symbolic link");
   return exclude_each_other || is_link || (output.exit_code == 8 && absl::StrContains(output.err, "--device cuda"));

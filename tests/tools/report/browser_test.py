@@ -358,6 +358,10 @@ class RunsTest(PageTest):
         report_models.hostile(folder / "h.onnx")
         run("amp-run", "b.onnx", *profile, "blocks.html")
         run("amp-run", "h.onnx", *profile, "hostile.html")
+        run("amp-rewrite", "b.onnx", "-o", "low.onnx", "--verify=off")
+        compare = ("amp-run", "b.onnx", "--random-inputs", "--compare", "low.onnx", "--report", "comparison.html")
+        with cls.assertRaises(cls(), subprocess.CalledProcessError):  # they differ
+            run(*compare)
         random = np.random.default_rng(0)
         x = random.standard_normal((64, 8), np.float32)
         np.savez(folder / "data.npz", x=x, labels=(x[:, 0] > 0).astype(np.int64))
@@ -366,7 +370,7 @@ class RunsTest(PageTest):
         data = ("--data", "x=data.npz:x", "--data", "labels=data.npz:labels", "--batch", "16", "--epochs", "5")
         run("amp-train", "step.onnx", *data, "--validation-split", "0.25", "--log", "training.html")
         run("amp-train", "step.onnx", *data, "--learning-rate", "0.1", "--log", "other.csv")
-        return {name: (folder / f"{name}.html").as_uri() for name in ("blocks", "hostile", "training")}
+        return {name: (folder / f"{name}.html").as_uri() for name in ("blocks", "hostile", "comparison", "training")}
 
     def data(self):
         return json.loads(self.one("#data").get_attribute("textContent"))
@@ -410,6 +414,18 @@ class RunsTest(PageTest):
         self.tab("epochs")
         self.assertEqual(len(self.all("#tab-epochs tbody tr")), 5)
 
+    def test_a_comparison_has_outputs_and_the_errors_on_the_way(self):
+        self.open("comparison")
+        data = self.data()
+        self.assertEqual(self.one("#tab-outputs h2").text, "The models differ")
+        self.assertEqual(len(self.all("#tab-outputs tbody tr")), len(data["outputs"]))
+        self.tab("along")
+        self.assertGreater(len(data["values"]), 100)
+        self.assertEqual(len(self.all("#tab-along path.line")), 2)
+        beyond = [value for value in data["values"] if value[4] > data["tolerance"] or value[6] > 0]
+        self.assertIn(beyond[0][0], self.one("#first").text)
+        self.shoot("comparison")
+
     def test_names_are_text(self):
         self.open("hostile")
         for tab in ("time", "nodes", "memory"):
@@ -419,6 +435,7 @@ class RunsTest(PageTest):
 
     def test_axe_finds_no_fault(self):
         self.check_with_axe("blocks", ("time", "nodes", "memory"))
+        self.check_with_axe("comparison", ("outputs", "along"))
         self.check_with_axe("training", ("curves", "epochs"))
 
 

@@ -256,6 +256,20 @@ TEST_CASE("whole numbers that differ are told as such") {
              "output 'y': expected equal elements, found 6 unequal of 6 elements", "@a.onnx");
 }
 
+TEST_CASE("a page has what compare finds, on the way, too, and is written where models differ") {
+  const Runs runs;
+  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--report"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), flags.begin(), flags.end());
+    return more;
+  };
+  CHECK_THAT(runs.Succeeds(with({"@same.html"})), Contains("same.html"));
+  const std::string same = runs.folder().Read("same.html");
+  CHECK_THAT(same, Contains("\"kind\":\"comparison\"") && Contains("\"verdict\":\"\"") && Contains("\"second\""));
+  runs.Fails(with({"@same.json"}), 2, "--report: expected FILE.html, found ");
+  runs.Fails({"--inputs", "@sample.npz", "--report", "@same.html"}, 2, "--report");
+}
+
 TEST_CASE("compare counts units in the last place, and prints JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--ulps"};
