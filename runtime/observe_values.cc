@@ -12,7 +12,7 @@
 namespace amp {
 
 absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed,
-                                          const NodeGate* may_go_on) {
+                                          const ObserveOptions& options) {
   ObservedRun run;
   absl::flat_hash_set<std::string> with_nan;
   const ValueObserver observe = [&](ValueId value, const Datum& datum) {
@@ -30,8 +30,9 @@ absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDat
     known.Add(float16, bfloat16);
     if (!known.ends.has_value()) known.ends.emplace();
     for (const float element : elements) known.ends->Add(element);
+    if (options.counts_exponents) known.exponents.Add(elements);
   };
-  AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe, .may_go_on = may_go_on}).status());
+  AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe, .may_go_on = options.may_go_on}).status());
   return run;
 }
 

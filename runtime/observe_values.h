@@ -18,10 +18,14 @@ struct ObservedRun {
   std::vector<std::string> of_nan;  // the names of values that have NaN, each once, in the order of the run
 };
 
-// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included. `may_go_on` may be
-// null. Errors: those of Session::Run.
+struct ObserveOptions {
+  const NodeGate* may_go_on = nullptr;
+  bool counts_exponents = false;
+};
+// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included. Errors: those of
+// Session::Run.
 absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed,
-                                          const NodeGate* may_go_on = nullptr);
+                                          const ObserveOptions& options = {});
 
 }  // namespace amp
 

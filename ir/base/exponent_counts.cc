@@ -1,5 +1,6 @@
-#include "ir/graph/count_exponents.h"
+#include "ir/base/exponent_counts.h"
 
+#include <array>
 #include <bit>
 
 namespace amp {
@@ -13,6 +14,8 @@ constexpr uint32_t kLargestExponent = 0xff;  // of infinities and NaN
 }  // namespace
 
 void ExponentCounts::Add(absl::Span<const float> elements) {
+  if (elements.empty()) return;
+  by_biased_exponent_.resize(kExponents, 0);
   // Neighbours mostly have one exponent: counting them in turns lets the processor count several at once.
   constexpr size_t kTurns = 4;
   std::array<std::array<int64_t, kExponents>, kTurns> counts = {};
@@ -28,9 +31,10 @@ void ExponentCounts::Add(absl::Span<const float> elements) {
 }
 
 ExponentHistogram ExponentCounts::Histogram() const {
-  std::array<int64_t, kExponents> counts = by_biased_exponent_;
-  counts.front() -= zeros_;
   ExponentHistogram histogram;
+  if (IsEmpty()) return histogram;
+  std::vector<int64_t> counts = by_biased_exponent_;
+  counts.front() -= zeros_;
   histogram.zeros = zeros_;
   histogram.not_finite = counts[kLargestExponent];
   counts[kLargestExponent] = 0;

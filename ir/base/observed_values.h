@@ -15,6 +15,7 @@
 
 #include "ir/base/convert.h"
 #include "ir/base/dtype.h"
+#include "ir/base/exponent_counts.h"
 
 namespace amp {
 
@@ -51,6 +52,7 @@ struct ObservedValue {
   double largest = 0;    // finite magnitude
   ObservedNarrowing float16, bfloat16;
   std::optional<ObservedEnds> ends;  // nothing: read from a file that an older version wrote
+  ExponentCounts exponents;          // empty unless a report draws them
 
   // REQUIRES: `low` is kFloat16 or kBfloat16.
   const ObservedNarrowing& In(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }

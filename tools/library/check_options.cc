@@ -240,6 +240,8 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
+bool DrawsValues(const RewriteOptions& options) { return options.report_graph || IsHtmlFile(options.report_file); }
+
 FileKind KindOfReport(const RewriteOptions& options) {
   return IsHtmlFile(options.report_file) ? FileKind::kHtml : FileKind::kJson;
 }

@@ -347,7 +347,7 @@ class DerivativeFinder {
   std::vector<std::string> directions_;      // by output: an input of the differentiated model, or ""
   absl::flat_hash_map<std::string, std::vector<size_t>> is_of_;  // by derivative: places
   absl::flat_hash_set<std::string> refused_;                     // first outputs of nodes whose rules refuse them
-  absl::Status why_;  // some cannot be found; OK where none was refused
+  absl::Status why_;                                             // some cannot be found; OK where none was refused
   std::unique_ptr<Session> session_;
   size_t group_ = 0;                                // at hand
   absl::flat_hash_map<std::string, Datum> values_;  // of the run
@@ -364,8 +364,6 @@ std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs) {
   return groups;
 }
 
-absl::StatusOr<FoundDerivatives> FindDerivatives(const DerivativeTask& task) {
-  return DerivativeFinder(task).Find();
-}
+absl::StatusOr<FoundDerivatives> FindDerivatives(const DerivativeTask& task) { return DerivativeFinder(task).Find(); }
 
 }  // namespace amp

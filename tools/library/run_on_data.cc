@@ -11,6 +11,7 @@
 #include "runtime/observe_values.h"
 #include "runtime/session.h"
 #include "runtime/values/compare_values.h"
+#include "tools/library/check_options.h"
 #include "tools/library/ranges_file.h"
 #include "tools/library/sample_inputs.h"
 
@@ -55,8 +56,9 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
       AMP_RETURN_IF_ERROR(options.on_progress({"calibrate", static_cast<int64_t>(i), std::ssize(options.calibration)}));
     }
     AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadNumbers(path, *session));
-    const absl::StatusOr<ObservedRun> run =
-        ObserveValues(*session, sample, observed, options.may_go_on ? &may_go_on : nullptr);
+    const absl::StatusOr<ObservedRun> run = ObserveValues(
+        *session, sample, observed,
+        {.may_go_on = options.may_go_on ? &may_go_on : nullptr, .counts_exponents = DrawsValues(options)});
     if (options.may_go_on) AMP_RETURN_IF_ERROR(options.may_go_on());  // its error is not the sample's
     if (!run.ok()) return IsNoKernelError(run.status()) ? run.status() : InFile(Escaped(path), run.status());
     if (run->with_finite == 0 && !observed.empty()) {

@@ -139,7 +139,7 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   }
   settings.may_go_on = options.may_go_on;
   settings.annotate = options.annotate;
-  settings.describe_graph = options.report_graph || IsHtmlFile(options.report_file) || !options.node_data_file.empty();
+  settings.describe_graph = DrawsValues(options) || !options.node_data_file.empty();
   settings.diff = options.diff;
   return settings;
 }

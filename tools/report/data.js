@@ -67,6 +67,10 @@ export function decode(raw) {
     const facts = { originalStays: stays === 1, saturated: saturated === 1 };
     return { name: strings[name], before, after, ...facts, ...counts, exponents };
   });
+  // Errors of parts, by --sensitivity; those that a search keeps have their share alone.
+  data.parts = raw.parts.map(([name, error, share, nodes]) => ({ name: strings[name], error, share, nodes }));
+  const partOf = new Map(data.parts.flatMap((part) => part.nodes.map((path) => [path, part])));
+  data.part = (i) => partOf.get(columns.path[i]);
   if (data.hasGraph) connect(data);
   let haystacks = null;
   // The nodes whose path, operator, type, class or reason hold all of the words.
@@ -106,7 +110,10 @@ function connect(data) {
       else data.readers.set(v, [i]);
     }
   }
-  const asRange = ([v, largest, overflow, underflow, error]) => [v, { largest, overflow, underflow, error }];
+  const asRange = ([v, largest, overflow, underflow, error, elements, first, width, bins, zeros, notFinite]) => {
+    const exponents = { first, width, bins, zeros, notFinite };
+    return [v, { value: v, largest, overflow, underflow, error, elements, exponents }];
+  };
   data.observed = new Map(values.observed.map(asRange));
   // By value: its casts.
   data.castsOf = new Map();

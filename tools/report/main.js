@@ -71,7 +71,9 @@ const parts = {
   nodes: ["Nodes", nodesTable, data.count],
   casts: ["Casts", castsTable, data.casts.length],
   weights: ["Weights", weightsTable, data.weights.length],
+  values: ["Values", valuesTable, data.observed?.size || undefined],
   guards: ["Guards", guardsTable, guards.length],
+  ...(data.parts.length ? { errors: ["Errors", errorsTable, data.parts.length] } : {}),
 };
 const tabs = new Tabs(parts, (name) => name === "graph" && canDraw && theGraph());
 
@@ -124,6 +126,53 @@ function weightsTable() {
   if (data.weights.length) show(data.weights.reduce((a, b) => (b.error > a.error ? b : a)));
   const search = (weight) => weight.name;
   return el("div", large, table({ name: "weights", columns, rows: data.weights, search, sort: 3, onrow: show }));
+}
+
+// Values that runs on samples have shown.
+function valuesTable() {
+  if (!data.observed?.size) return el("p.quiet", "No runs were observed: --calibration SAMPLE.npz observes some.");
+  const large = el("div.large");
+  const number = (title, name, text = String) => {
+    return { title, align: "number", value: (seen) => seen[name], cell: (seen) => text(seen[name]) };
+  };
+  const name = (seen) => data.valueName(seen.value);
+  // A file of --ranges has no counts.
+  const hasCounts = ({ exponents }) => exponents.bins.length + exponents.zeros + exponents.notFinite > 0;
+  const chart = (seen, isLarge) => (hasCounts(seen) ? exponentChart(seen.exponents, data.dtype, isLarge) : "");
+  const columns = [
+    { title: "value", value: name, cell: (seen) => shown(name(seen), 70) },
+    { title: "type now", value: (seen) => data.valueType(seen.value) },
+    number("elements", "elements", (count) => count.toLocaleString("en")),
+    number("relative error", "error", errorText),
+    number("largest", "largest", numberText),
+    number("overflow", "overflow"),
+    number("vanish", "underflow"),
+    { title: "exponents", value: (seen) => seen.exponents.first, cell: (seen) => chart(seen, false) },
+  ];
+  const show = (seen) => {
+    const node = data.producer[seen.value];
+    const link = node >= 0 && el("button.link", { onclick: () => goTo(node) }, shown(data.path(node)));
+    const from = el("p", link ? ["given by ", link] : "an input");
+    large.replaceChildren(el("h2", shown(name(seen), 200)), chart(seen, true), from);
+  };
+  const rows = [...data.observed.values()];
+  show(rows.reduce((a, b) => (b.error > a.error ? b : a)));
+  return el("div", large, table({ name: "values", columns, rows, search: name, sort: 3, onrow: show }));
+}
+
+function errorsTable() {
+  const alone = (error) => (error === null ? "" : errorText(error));
+  const columns = [
+    { title: "part", value: (part) => part.name, cell: (part) => shown(part.name, 90) },
+    { title: "nodes", align: "number", value: (part) => part.nodes.length },
+    { title: "error alone", align: "number", value: ({ error }) => error ?? "", cell: ({ error }) => alone(error) },
+    { title: "share", align: "number", value: (part) => part.share, cell: ({ share }) => errorText(share) },
+  ];
+  const open = (part) => {
+    const node = everyNode.find((i) => data.part(i) === part);
+    if (node !== undefined) goTo(node);
+  };
+  return table({ name: "parts", columns, rows: data.parts, search: (part) => part.name, sort: 3, onrow: open });
 }
 
 function guardsTable() {

@@ -49,6 +49,7 @@ function portList(data, i, isInput, openNode) {
       el("span.quiet", ` ${facts.filter(Boolean).join(", ")}`),
       cast ? el("div.castnote", `cast ${cast.from} → ${cast.to}, ${movedText(cast.bytes)}`) : null,
       range ? el("div", range) : null,
+      seen?.exponents.bins.length ? exponentChart(seen.exponents, data.dtype, false) : null,
       links.length ? el("div", isInput ? "from " : "to ", links) : null,
     );
   };
@@ -64,6 +65,11 @@ function weightParts(data, i) {
   ]);
 }
 
+function partText({ name, error, share }) {
+  const alone = error === null ? "" : `${errorText(error)} where it alone is low, `;
+  return `part ${name}: ${alone}${numberText(100 * share)} % of the squared error of all parts`;
+}
+
 // The elements of the panel. `openNode` goes to another node.
 export function whyPanel(data, i, openNode) {
   const flags = flagsFor(data, i);
@@ -73,6 +79,7 @@ export function whyPanel(data, i, openNode) {
     ["from", data.origin(i)],
     ["reason", `${data.reason(i)}: ${meaningOf(data.reason(i))}`],
     ["matrix work", data.isHeavy(i) ? "yes" : ""],
+    ["error", data.part(i) ? partText(data.part(i)) : ""],
   ];
   return [
     el("h2", el(`span.dot.${data.kind(i)}`), shown(data.operator(i), 80)),

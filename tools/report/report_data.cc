@@ -75,6 +75,7 @@ class DataWriter {
     if (report_.graph.has_value()) AddValues(*report_.graph);
     AddCasts();
     AddWeights();
+    AddParts();
     // Last, as all of the above use them.
     Key("strings");
     AppendList(text_, strings_.order(), [&](absl::string_view string) { AppendString(text_, string); });
@@ -198,7 +199,15 @@ class DataWriter {
   void AddObserved(size_t value, const ObservedValue& observed) {
     const ObservedNarrowing& low = observed.In(report_.low);
     absl::StrAppend(&text_, "[", value, ",", Number(observed.largest), ",", low.overflow, ",", low.underflow, ",",
-                    Number(low.relative_error), ",", observed.elements, "]");
+                    Number(low.relative_error), ",", observed.elements, ",");
+    AddExponents(observed.exponents.Histogram());
+    text_ += ']';
+  }
+
+  void AddExponents(const ExponentHistogram& exponents) {
+    absl::StrAppend(&text_, exponents.first, ",", exponents.width, ",");
+    AppendList(text_, exponents.bins, [&](int64_t count) { absl::StrAppend(&text_, count); });
+    absl::StrAppend(&text_, ",", exponents.zeros, ",", exponents.not_finite);
   }
 
   void AddCasts() {
@@ -219,15 +228,34 @@ class DataWriter {
     Key("weights");
     AppendList(text_, report_.weights, [&](const NarrowedWeight& weight) {
       const NarrowingStats& stats = weight.stats;
-      const ExponentHistogram& exponents = weight.exponents;
       absl::StrAppend(&text_, "[", strings_.Of(weight.name), ",", weight.bytes_before, ",", weight.bytes_after, ",",
                       weight.original_stays ? 1 : 0, ",", weight.saturated ? 1 : 0, ",");
       absl::StrAppend(&text_, Number(stats.largest), ",", stats.overflow, ",", stats.underflow, ",", stats.subnormal,
                       ",", Number(weight.relative_error), ",");
-      absl::StrAppend(&text_, exponents.first, ",", exponents.width, ",");
-      AppendList(text_, exponents.bins, [&](int64_t count) { absl::StrAppend(&text_, count); });
-      absl::StrAppend(&text_, ",", exponents.zeros, ",", exponents.not_finite, "]");
+      AddExponents(weight.exponents);
+      text_ += ']';
     });
+  }
+
+  void AddPart(const std::string& name, const std::string& error, double share, const std::vector<std::string>& nodes) {
+    absl::StrAppend(&text_, "[", strings_.Of(name), ",", error, ",", Number(share), ",");
+    AppendList(text_, nodes, [&](const std::string& node) { AddString(node); });
+    text_ += ']';
+  }
+
+  // Errors as --sensitivity found them, or a search those of what it keeps.
+  void AddParts() {
+    Key("parts");
+    if (report_.sensitivity.has_value()) {
+      AppendList(text_, report_.sensitivity->units, [&](const UnitSensitivity& unit) {
+        AddPart(unit.name, Number(unit.measured.value_or(unit.predicted)), unit.share, unit.nodes);
+      });
+    } else if (report_.search.has_value()) {
+      AppendList(text_, report_.search->kept,
+                 [&](const KeptPart& part) { AddPart(part.name, "null", part.share, part.nodes); });
+    } else {
+      text_ += "[]";
+    }
   }
 
   const Report& report_;

@@ -223,8 +223,9 @@ function comparisonParts() {
       yText: (power) => (10 ** power).toExponential(1),
     });
     const value = data.values[first];
-    const found = value && `The first value beyond the tolerance is ${shown(value[NAME], 80)} of ${shown(value[NODE], 80)}`;
-    return el("div", chart, el("p", { id: "first" }, found ? `${found} (${value[OP]}).` : "No value is beyond the tolerance."),
+    const where = value && `${shown(value[NAME], 80)} of ${shown(value[NODE], 80)} (${value[OP]})`;
+    const text = value ? `The first value beyond the tolerance is ${where}.` : "No value is beyond the tolerance.";
+    return el("div", chart, el("p", { id: "first" }, text),
       table({
         name: "values",
         columns: [

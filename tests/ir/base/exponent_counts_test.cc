@@ -1,5 +1,5 @@
 // Counts of elements between powers of two.
-#include "ir/graph/count_exponents.h"
+#include "ir/base/exponent_counts.h"
 
 #include <cmath>
 #include <limits>

@@ -22,6 +22,7 @@ from browser import complaints_of, need_browser, open_browser, requests_of, writ
 need_browser()
 
 import numpy as np  # noqa: E402
+import onnx  # noqa: E402
 import report_models  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -113,9 +114,53 @@ class ReportTest(PageTest):
                 tool, report_models.blocks(120, cls.folder / "b.onnx"), cls.folder / "blocks.html", "--deny", "Softmax"
             ),
             "constant": write_report(tool, report_models.constant(cls.folder / "c.onnx"), cls.folder / "constant.html"),
+            "calibrated": cls.write_calibrated(tool),
             "flat": write_report(tool, report_models.flat(700, cls.folder / "f.onnx"), cls.folder / "flat.html"),
             "hostile": write_report(tool, report_models.hostile(cls.folder / "h.onnx"), cls.folder / "hostile.html"),
         }
+
+    @classmethod
+    def write_calibrated(cls, tool):
+        model = report_models.blocks(120, cls.folder / "k.onnx")
+        sample = {
+            i.name: [d.dim_value or 4 for d in i.type.tensor_type.shape.dim] for i in onnx.load(model).graph.input
+        }
+        random = np.random.default_rng(0)
+        np.savez(cls.folder / "k.npz", **{name: random.random(dims, np.float32) for name, dims in sample.items()})
+        return write_report(
+            tool, model, cls.folder / "calibrated.html", "--calibration", str(cls.folder / "k.npz"), "--sensitivity"
+        )
+
+    def test_values_that_were_observed_have_histograms(self):
+        self.open("calibrated")
+        self.tab("values")
+        seen = self.script("return ampReport.data.observed.size")
+        self.assertGreater(seen, 100)
+        self.assertEqual(len(self.all("#tab-values tbody tr")), min(seen, 200))
+        self.assertTrue(self.all("#tab-values svg.spark rect.bin"))
+        counted = self.script(
+            "const [seen] = ampReport.data.observed.values();"
+            "const { bins, zeros, notFinite } = seen.exponents;"
+            "return bins.reduce((a, b) => a + b, zeros + notFinite) === seen.elements"
+        )
+        self.assertTrue(counted)
+        self.all("#tab-values tbody tr")[1].click()
+        self.shoot("values")
+        self.one("#tab-values .large button").click()
+        self.assertTrue(self.all("#panel svg.spark"))
+
+    def test_errors_of_parts_are_in_a_table_and_in_the_panel(self):
+        self.open("calibrated")
+        self.tab("errors")
+        parts = self.script("return ampReport.data.parts.length")
+        self.assertGreater(parts, 1)
+        rows = self.all("#tab-errors tbody tr")
+        self.assertEqual(len(rows), parts)
+        name = rows[0].find_element(By.CSS_SELECTOR, "td").text
+        self.shoot("errors")
+        rows[0].click()
+        self.assertIn(f"part {name}: ", self.one("#panel").text)
+        self.assertIn("of the squared error of all parts", self.one("#panel").text)
 
     def test_overview_counts_what_the_data_say(self):
         self.open("blocks")
@@ -344,6 +389,7 @@ class ReportTest(PageTest):
 
     def test_axe_finds_no_fault(self):
         self.check_with_axe("blocks", ("overview", "graph", "nodes", "casts", "weights", "guards"))
+        self.check_with_axe("calibrated", ("values", "errors"))
 
 
 class RunsTest(PageTest):

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "onnx/onnx_pb.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/tool_run.h"
@@ -88,6 +89,23 @@ TEST_CASE("the data have the nodes, the values that pass between them, and the c
   REQUIRE(data["weights"].size() == 1);
   CHECK_FALSE(data["weights"][0][12].empty());  // exponents
   CHECK(data["weights"][0][12].size() <= 64);
+}
+
+TEST_CASE("values that were observed have their exponents") {
+  const ScratchFolder folder;
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 4}, {0.5F, 1, -3, 0});
+  const std::string sample = folder.Write("s.npz", *NpzBytes({{"x", x}}));
+  const Json data = DataOf(HtmlOf(ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,4] x) => (float[1,4] y) { y = Neg (x) })"),
+                                  {"--calibration", sample}));
+  REQUIRE(data["values"]["observed"].size() == 2);
+  for (const Json& seen : data["values"]["observed"]) {
+    CHECK(seen[5] == 4);   // elements
+    CHECK(seen[6] == -1);  // the first exponent
+    CHECK(seen[8] == Json::array({1, 1, 1}));
+    CHECK(seen[9] == 1);  // zeros
+    CHECK(seen[10] == 0);
+  }
 }
 
 TEST_CASE("a node that holds graphs has what they give it") {
