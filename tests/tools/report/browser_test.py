@@ -194,7 +194,9 @@ class ReportTest(PageTest):
         self.assertIn("--allow-node /decoder/layer.3/attention/Softmax_3", panel)
         self.browser.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite"]})
         self.one("#panel .copy").click()
-        self.assertIn("Copied: --allow-node", self.one("#status").get_attribute("textContent"))
+        # The clipboard answers when it likes.
+        said = lambda _: "Copied: --allow-node" in self.one("#status").get_attribute("textContent")
+        WebDriverWait(self.browser, 10).until(said)
         field = self.one("#search")
         field.clear()
         field.send_keys(Keys.CONTROL, "v")
