@@ -96,7 +96,13 @@ class Products {
     for (size_t first = 0; first < count; first += kColumns) {
       loops_.rows.multiply_to(x + first, columns, std::min(kColumns, count - first));
     }
-    for (const double column : columns) products_[to] *= column;
+    double product = 1;
+    for (const double column : columns) product *= column;
+    if (std::isnan(product)) {  // one column may be infinite and another 0, whereas in order they are not
+      product = 1;
+      for (size_t i = 0; i < count; ++i) product *= static_cast<double>(x[i]);
+    }
+    products_[to] *= product;
   }
   void AddColumns(const float* x, size_t count, size_t to) { loops_.rows.multiply_to(x, products_.data() + to, count); }
   const std::vector<double>& values() const { return products_; }

@@ -35,7 +35,10 @@ const RANGES = { float16: [-24, -14, 15], bfloat16: [-133, -126, 127] };
 export function exponentChart(exponents, dtype, large) {
   const { first, width, bins, zeros, notFinite } = exponents;
   const [least, normal, last] = RANGES[dtype] || RANGES.float16;
-  if (bins.length === 0) return el("span.quiet", "only zeros");
+  if (bins.length === 0) {
+    const rest = notFinite ? `${plural(notFinite, "element")} not finite` : "";
+    return el("span.quiet", zeros && rest ? `zeros, and ${rest}` : rest || "only zeros");
+  }
   const behind = first + bins.length * width;
   const begin = dtype === "float16" ? Math.min(first, least - 4) : first - 4;
   const end = dtype === "float16" ? Math.max(behind, last + 3) : behind + 4;

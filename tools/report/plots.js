@@ -8,9 +8,9 @@ function ticks(low, high, count) {
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough);
-  const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step / 1e6; at += step) found.push(at);
-  return found;
+  const first = Math.ceil(low / step) * step;
+  const more = Math.floor((high - first) / step + 1e-6); // of huge numbers one more may be the same number
+  return Array.from({ length: Math.max(0, Math.min(more, 20) + 1) }, (_, k) => first + k * step);
 }
 
 const plainText = (value) => (Number.isInteger(value) ? value.toLocaleString("en") : numberText(value));

@@ -5,7 +5,8 @@
 //    "nodes": [[path, operator, kernel, start_us, us], ...], "alive": [[node, bytes], ...]}
 //   {"kind": "comparison", "model", "version", "other", "tolerance", "verdict",
 //    "outputs": [[name, misfit, relative_error, largest_error, cosine, new_non_finite, unequal, elements], ...],
-//    "values": [[name, node, operator, others_type, relative_error, largest_error, new_non_finite, elements], ...]}
+//    "values": [[name, node, operator, others_type, relative_error, largest_error, new_non_finite, elements,
+//               misfit], ...]}
 //   {"kind": "training", "model", "version", "name", "csv"}      csv: what amp-train --log FILE.csv writes
 #ifndef AMP_TOOLS_REPORT_RUN_PAGE_H_
 #define AMP_TOOLS_REPORT_RUN_PAGE_H_

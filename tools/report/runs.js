@@ -38,6 +38,7 @@ function profileParts() {
   const rest = largest.slice(AREAS).reduce((sum, [node]) => sum + node[US], 0);
   if (rest > 0) areas.push({ name: "all other nodes", amount: rest, text: msText(rest), kind: "other" });
   const number = (title, value, text) => ({ title, align: "number", value, cell: (row) => text(value(row)) });
+  const most = data.alive.reduce((largest, [, bytes]) => Math.max(largest, bytes), 0);
   const time = () => [
     el("div.cards.two", card(
       "The run",
@@ -46,7 +47,7 @@ function profileParts() {
         ["model", data.model],
         ["nodes that ran", nodes.length.toLocaleString("en")],
         ["between nodes", `${msText(data.run_us - inNodes)}, ${shareText(data.run_us - inNodes)}`],
-        ["values alive at most", bytesText(data.alive.reduce((most, [, bytes]) => Math.max(most, bytes), 0))],
+        ["values alive at most", data.alive.length ? bytesText(most) : ""],
         ["weights", bytesText(data.weight_bytes)],
       ], (text) => el("bdi", shown(text))),
     ), card("By operator", table({
@@ -118,7 +119,9 @@ function parseCsv(name, text) {
   const lines = text.trim().split(/\r?\n/).map((line) => line.split(","));
   const columns = lines.shift();
   if (columns[0] !== "epoch" || !columns.includes("loss")) return null;
-  return { name, columns, rows: lines.map((cells) => cells.map((cell) => (cell === "" ? NaN : Number(cell)))) };
+  const words = { "": null, nan: NaN, inf: Infinity, "-inf": -Infinity };
+  const numberOf = (cell) => (Object.hasOwn(words, cell) ? words[cell] : Number(cell));
+  return { name, columns, rows: lines.map((cells) => cells.map(numberOf)) };
 }
 
 function curves() {
@@ -143,14 +146,17 @@ function curves() {
   });
 }
 
+async function readRun(file) {
+  const text = await file.text();
+  const data = text.match(/<script type="application\/json" id="data">([^]*?)<\/script>/)?.[1];
+  return parseCsv(file.name, data ? JSON.parse(data).csv : text);
+}
+
 async function addRuns(input) {
   const files = [...input.files];
   const refused = [];
   for (const file of files) {
-    const text = await file.text();
-    const data = text.match(/<script type="application\/json" id="data">([^]*?)<\/script>/)?.[1];
-    const csv = data ? JSON.parse(data).csv : text;
-    const run = csv && parseCsv(file.name, csv);
+    const run = await readRun(file).catch(() => null);
     if (run) runs.push(run);
     else refused.push(file.name);
   }
@@ -173,7 +179,7 @@ function trainingParts() {
       el("span", { id: "refused", role: "alert" })),
     el("div.cards", { id: "plots" }, curves()),
   );
-  const cell = (x) => (Number.isNaN(x) ? "" : numberText(x));
+  const cell = (x) => (x === null ? "" : numberText(x));
   const number = (title, k) => ({ title, align: "number", value: (row) => row[k], cell: (row) => cell(row[k]) });
   const epochs = () => table({
     name: "epochs",
@@ -192,9 +198,9 @@ function trainingParts() {
 // ---- two models -----------------------------------------------------------------------------------------------------
 
 function comparisonParts() {
-  const [NAME, NODE, OP, TYPE, ERROR, LARGEST, NEW, PLACE] = [0, 1, 2, 3, 4, 5, 6, 8];
+  const [NAME, NODE, OP, TYPE, ERROR, LARGEST, NEW, MISFIT, PLACE] = [0, 1, 2, 3, 4, 5, 6, 8, 9];
   data.values.forEach((value, i) => value.push(i + 1));
-  const isBeyond = (value) => value[ERROR] > data.tolerance || value[NEW] > 0;
+  const isBeyond = (value) => value[ERROR] > data.tolerance || value[NEW] > 0 || value[MISFIT] !== "";
   const first = data.values.findIndex(isBeyond);
   const number = (title, k) => ({ title, align: "number", value: (row) => row[k], cell: (row) => numberText(row[k]) });
   const word = (title, k) => ({ title, value: (row) => row[k], cell: (row) => shown(row[k], 70) });
@@ -232,6 +238,7 @@ function comparisonParts() {
           number("place", PLACE),
           word("value", NAME), word("node", NODE), word("operator", OP), word("type there", TYPE),
           number("relative error", ERROR), number("largest error", LARGEST), number("newly not finite", NEW),
+          word("misfit", MISFIT),
         ],
         rows: data.values,
         search: (row) => [row[NAME], row[NODE], row[OP], row[TYPE]].join("\n"),

@@ -109,8 +109,8 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
 
 absl::Status WriteProfile(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                           ToolOutput& output) {
-  AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
   const bool is_page = KindOfProfile(arguments.profile) == FileKind::kHtml;
+  AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup, is_page));
   const std::string text = is_page ? ProfilePage(profile, session, arguments.model) : ProfileTrace(profile);
   if (!arguments.json) output.out += ProfileTable(profile);
   if (arguments.profile == kStandardOutput) {

@@ -55,7 +55,15 @@ class ValueComparer {
     const auto bytes = static_cast<int64_t>(datum.tensor()->size_bytes());
     const Model& model = session.model();
     const Value& value = model.value(id);
-    if (kept_bytes_ + bytes > most_bytes_ || value.producer == kNone || !session.program().constants[id].IsEmpty()) {
+    const bool is_given = value.producer == kNone || !session.program().constants[id].IsEmpty();
+    if (most_bytes_ == 0 || is_given) return;
+    const auto known = places_.find(value.name);
+    if (known != places_.end()) {  // of an earlier round of a body
+      kept_bytes_ -= static_cast<int64_t>(kept_[known->second].tensor()->size_bytes());
+      kept_[known->second] = Datum();
+    }
+    if (kept_bytes_ + bytes > most_bytes_) {
+      places_.erase(value.name);
       return;
     }
     const auto [it, is_new] = places_.try_emplace(value.name, compared_.size());
@@ -67,7 +75,7 @@ class ValueComparer {
       kept_.emplace_back();
     }
     kept_bytes_ += bytes;
-    kept_[it->second] = datum;  // of the last round of a body
+    kept_[it->second] = datum;
   }
   void Compare(const Session& other, ValueId id, const Datum& datum) {
     const auto it = places_.find(other.model().value(id).name);
@@ -268,7 +276,7 @@ std::string RunComparison::Page(const std::string& model, const std::string& oth
     const ValueDifference& difference = value.difference;
     of_values.push_back({TextOfBytes(value.name), TextOfBytes(value.node), TextOfBytes(value.op),
                          DTypeName(value.others_type), difference.relative_error, difference.largest_error,
-                         difference.new_non_finite, difference.elements});
+                         difference.new_non_finite, difference.elements, difference.misfit});
   }
   return RunPage({{"kind", "comparison"},
                   {"model", TextOfBytes(model)},

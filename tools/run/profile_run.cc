@@ -104,7 +104,8 @@ absl::StatusOr<std::vector<AliveBytes>> FindAliveBytes(const Session& session, c
 
 }  // namespace
 
-absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup) {
+absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup,
+                                   bool finds_alive) {
   for (int64_t i = 0; i < warmup; ++i) AMP_RETURN_IF_ERROR(session.Run(inputs).status());
   std::vector<InstructionTiming> timings;
   const Clock::time_point start = Clock::now();
@@ -121,7 +122,9 @@ absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& in
                              .duration_us = Microseconds(timing.duration)});
   }
   FindOwnTimes(profile.nodes);
-  AMP_ASSIGN_OR_RETURN(profile.alive, FindAliveBytes(session, inputs, paths));
+  if (!finds_alive) return profile;
+  absl::StatusOr<std::vector<AliveBytes>> alive = FindAliveBytes(session, inputs, paths);
+  if (alive.ok()) profile.alive = *std::move(alive);
   return profile;
 }
 

@@ -28,12 +28,14 @@ struct AliveBytes {
 
 struct Profile {
   std::vector<ProfiledNode> nodes;     // as they ended, those of bodies before the one that they belong to
-  std::vector<AliveBytes> alive = {};  // in the order of the run; empty on a device
+  std::vector<AliveBytes> alive = {};  // in the order of the run; empty on a device, or where not asked for
   double run_us = 0;
 };
 
-// One run, after `warmup` others. Errors: those of a run.
-absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup);
+// One run, after `warmup` others. `finds_alive`: a run more tells what is alive, if it comes to its end. Errors: those
+// of a run.
+absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup,
+                                   bool finds_alive = false);
 
 // A line per operator, the one that takes most first, and one for the run.
 std::string ProfileTable(const Profile& profile);

@@ -228,6 +228,16 @@ TEST_CASE("reductions along any axes") {
   }
 }
 
+TEST_CASE("a product of zeros and of more than float64 holds is what it is in order") {
+  std::vector<float> large(1000, 1e10F);
+  large[0] = 0;
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1000}, large);
+  CHECK(RunBoth({.node = "y = ReduceProd(a)", .inputs = {x}}) == "");
+  for (size_t i = 0; i < large.size(); ++i) large[i] = i % 2 == 0 ? 1e30F : 1e-30F;
+  const Tensor y = Tensor::Of<float>(DType::kFloat32, {1000}, large);
+  CHECK(RunBoth({.node = "y = ReduceProd(a)", .inputs = {y}, .relative = 1e-4}) == "");
+}
+
 TEST_CASE("running sums of rows that lie across each other") {
   for (const DType dtype : kLoopFloats) {
     const Tensor x = RandomTensor(dtype, {2, 17, 3, 5}), wide = RandomTensor(dtype, {6, 2100});

@@ -27,7 +27,7 @@ Profile ProfileOf(absl::string_view model, const SessionOptions& options) {
   REQUIRE(session.ok());
   Tensor yes = Tensor::Of<bool>(DType::kBool, {}, {true});
   const absl::StatusOr<Profile> profile =
-      ProfileRun(**session, {{"c", yes}, {"x", Tensor::Of<float>(DType::kFloat32, {2}, {1, 2})}}, 1);
+      ProfileRun(**session, {{"c", yes}, {"x", Tensor::Of<float>(DType::kFloat32, {2}, {1, 2})}}, 1, true);
   REQUIRE(profile.ok());
   return *profile;
 }
