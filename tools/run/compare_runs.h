@@ -21,7 +21,7 @@ struct OutputComparison {
   UlpHistogram ulps;
 };
 
-// A value that both runs have by the same name, where at least one of its elements is a float.
+// A tensor of floats that both runs give by the same name.
 struct ValueComparison {
   std::string name, node, op;  // of the first model
   DType others_type = DType::kUndefined;
@@ -47,15 +47,15 @@ struct RunComparison {
   std::string Page(const std::string& model, const std::string& other) const;
 };
 
-// Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
-// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual
-// one holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
 struct CompareOptions {
+  // Nothing: the usual one, as in --verify. It is bfloat16's where a value of either model is bfloat16, else float16's.
   std::optional<double> tolerance = std::nullopt;
-  bool with_values =
-      false;  // too; those of the first run are kept, as far as half of the memory that is left holds them
-  const NodeGate* may_go_on = nullptr;
+  // Fills RunComparison::values. Those of the first run are kept, as far as half of the memory that is left holds them.
+  bool with_values = false;
+  const NodeGate* may_go_on = nullptr;  // may be null
 };
+// Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
+// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output.
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
                                           const NamedDatums& inputs, const CompareOptions& options);
 
