@@ -1,5 +1,6 @@
 #include "ir/base/exponent_counts.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -17,16 +18,20 @@ void ExponentCounts::Add(absl::Span<const float> elements) {
   if (elements.empty()) return;
   by_biased_exponent_.resize(kExponents, 0);
   // Neighbours mostly have one exponent: counting them in turns lets the processor count several at once.
-  constexpr size_t kTurns = 4;
+  constexpr size_t kTurns = 8;
   std::array<std::array<int64_t, kExponents>, kTurns> counts = {};
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const auto bits = std::bit_cast<uint32_t>(elements[i]);
-    const uint32_t exponent = bits >> kMantissaBits & kLargestExponent;
-    ++counts[i % kTurns][exponent];
-    if (exponent == 0 && (bits & kMantissa) == 0) ++zeros_;
+  const auto exponent_of = [&](size_t i) {
+    return std::bit_cast<uint32_t>(elements[i]) >> kMantissaBits & kLargestExponent;
+  };
+  size_t i = 0;
+  for (; i + kTurns <= elements.size(); i += kTurns) {
+    for (size_t turn = 0; turn < kTurns; ++turn) ++counts[turn][exponent_of(i + turn)];
   }
+  for (; i < elements.size(); ++i) ++counts[0][exponent_of(i)];
+  const bool may_have_zeros = std::any_of(counts.begin(), counts.end(), [](const auto& turn) { return turn[0] > 0; });
+  if (may_have_zeros) zeros_ += std::count(elements.begin(), elements.end(), 0.0F);
   for (const auto& turn : counts) {
-    for (size_t i = 0; i < kExponents; ++i) by_biased_exponent_[i] += turn[i];
+    for (size_t bin = 0; bin < kExponents; ++bin) by_biased_exponent_[bin] += turn[bin];
   }
 }
 

@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/base/check.h"
 #include "ir/base/saturated.h"
+#include "ir/base/shrink_in_place.h"
 #include "ir/base/status.h"
 #include "ir/file/description.h"
 #include "ir/file/external_data.h"
@@ -85,6 +86,18 @@ absl::Status ForEachFloatChunk(const Model& model, ValueId value,
   });
 }
 
+// In blocks of a length that the compiler knows, for which it makes vector code.
+int64_t CountNan(absl::Span<const float> elements) {
+  constexpr size_t kBlock = 1024;
+  int64_t count = 0;
+  for (; elements.size() >= kBlock; elements.remove_prefix(kBlock)) {
+    int in_block = 0;
+    for (size_t i = 0; i < kBlock; ++i) in_block += static_cast<int>(std::isnan(elements[i]));
+    count += in_block;
+  }
+  return count + std::count_if(elements.begin(), elements.end(), [](float element) { return std::isnan(element); });
+}
+
 void Survey(absl::Span<const float> chunk, DType low, ConstantFacts& facts) {
   SurveyNarrowing(chunk, low, facts.stats);
   for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
@@ -115,9 +128,8 @@ absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
 
 absl::StatusOr<int64_t> CountNan(const Model& model, ValueId value) {
   int64_t num_nan = 0;
-  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
-    num_nan += std::count_if(chunk.begin(), chunk.end(), [](float element) { return std::isnan(element); });
-  }));
+  AMP_RETURN_IF_ERROR(
+      ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) { num_nan += CountNan(chunk); }));
   return num_nan;
 }
 
@@ -127,7 +139,8 @@ absl::StatusOr<ExponentCounts> CountExponents(const Model& model, ValueId value)
   return counts;
 }
 
-absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate) {
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
+                                                  Original original) {
   auto* narrowed = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
   narrowed->set_data_type(static_cast<int32_t>(low));
   const onnx::TensorProto* tensor = TensorOf(model, value);
@@ -141,7 +154,11 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
     model.weights().ConvertWhenSaved(*narrowed, std::move(source));
     return narrowed;
   }
-  std::string* bytes = narrowed->mutable_raw_data();
+  // In place, what is written stays behind what is read.
+  const bool in_place = original == Original::kGoes && tensor != nullptr && tensor->has_raw_data();
+  std::string* const bytes = in_place ? EditTensorOf(model, value)->mutable_raw_data() : narrowed->mutable_raw_data();
+  if (!in_place) bytes->reserve(static_cast<size_t>(NumBytes(model, value)) / 2);
+  size_t written = 0;
   std::vector<uint16_t> bits;
   std::vector<float> clamped;
   AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
@@ -155,8 +172,18 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
     }
     bits.resize(chunk.size());
     Narrow(chunk, low, absl::MakeSpan(bits));
-    bytes->append(reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(uint16_t));
+    const absl::string_view part(reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(uint16_t));
+    if (in_place) {
+      part.copy(bytes->data() + written, part.size());
+      written += part.size();
+    } else {
+      bytes->append(part.data(), part.size());
+    }
   }));
+  if (in_place) {
+    ShrinkInPlace(*bytes, written);
+    narrowed->mutable_raw_data()->swap(*bytes);
+  }
   return narrowed;
 }
 
@@ -171,10 +198,10 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value) {
     model.weights().ConvertWhenSaved(*widened, std::move(view));
     return widened;
   }
+  widened->mutable_raw_data()->reserve(static_cast<size_t>(view.num_elements()) * sizeof(float));
   AMP_RETURN_IF_ERROR(ForEachWidenedChunk(view, [&](absl::Span<const float> values) {
     widened->mutable_raw_data()->append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
   }));
-  if (!widened->has_raw_data()) widened->set_raw_data("");
   return widened;
 }
 

@@ -45,9 +45,13 @@ class ConstantSurvey {
 
 enum class Saturate { kNo, kYes };
 
+// kGoes: ReplaceConstant comes next, and the memory of the elements is used for the copy.
+enum class Original { kStays, kGoes };
+
 // A low copy of a float32 constant: an arena-owned tensor of the same shape, without a name. Embedded data is converted
 // at once; external data is left to saving. Errors: reading external data.
-absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate);
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
+                                                  Original original);
 
 // The float32 form of a low constant, the other way round; exact.
 absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value);

@@ -66,7 +66,8 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
     AMP_ASSIGN_OR_RETURN(const int64_t num_nan, CountNan(model, constant.value));
     record.relative_error = num_nan > 0 ? std::numeric_limits<double>::quiet_NaN() : RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
-                         NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo));
+                         NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
+                                        record.original_stays ? Original::kStays : Original::kGoes));
     if (record.original_stays) {
       record.low_copy = AddCopy(model, constant, low, tensor);
     } else {

@@ -64,6 +64,7 @@ struct RewriteSettings {
   std::optional<WrapSettings> wrap;                // a training graph gets a loss scale; then that is painted
   bool annotate = false;                           // nodes get metadata that say why they are what they are
   bool describe_graph = false;                     // fill Report::graph
+  bool draw_values = false;                        // fill NarrowedWeight::exponents
   bool diff = false;                               // fill RewriteOutcome::diff
   std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
   std::function<absl::Status()> may_go_on;         // asked between steps that take long; an error ends the rewrite

@@ -49,7 +49,7 @@ using WeightHistograms = absl::flat_hash_map<ValueId, ExponentHistogram>;
 // Before weights are low. None unless a report draws them: they have to be read for it.
 absl::StatusOr<WeightHistograms> HistogramsOfWeights(RewriteState& state) {
   WeightHistograms histograms;
-  if (!state.settings.describe_graph || state.settings.weights == WeightMode::kCast) return histograms;
+  if (!state.settings.draw_values || state.settings.weights == WeightMode::kCast) return histograms;
   for (const CastPlan::Constant& constant : state.plan->constants) {
     AMP_ASSIGN_OR_RETURN(const ExponentCounts counts, CountExponents(state.model(), constant.value));
     histograms.emplace(constant.value, counts.Histogram());

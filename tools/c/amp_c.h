@@ -156,7 +156,8 @@ AMP_API AmpCode amp_options_schema(AmpContext* context, const char* of, const ch
  * policy_dtypes, warnings, advice; diff and stages where options ask for them. `report` may be NULL: to be freed. */
 AMP_API AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, AmpBytes* rewritten,
                             const char** summary, AmpReport** report);
-/* Streams external data. `output` may be NULL with "dry_run": true or "in_place": true. */
+/* Streams external data. `output` may be NULL with "dry_run": true or "in_place": true. The report has no histograms of
+ * weights, for which they would be read once more: the page that "report" names has them. */
 AMP_API AmpCode amp_rewrite_file(AmpContext* context, const char* input, const char* output, const char* options,
                                  const char** summary, AmpReport** report);
 /* The report as JSON; as the page that `--report FILE.html` writes; as the table that `amp-rewrite --explain` prints, with

@@ -101,7 +101,7 @@ AmpCode amp_rewrite(AmpContext* context, AmpBytes model, const char* options, Am
     AMP_RETURN_IF_ERROR(amp::ExpectBytes("a model", model));
     AMP_RETURN_IF_ERROR(amp::Expect("a place for the model", rewritten));
     AMP_ASSIGN_OR_RETURN(amp::RewriteOptions how, amp::Options(*context, options));
-    how.report_graph = report != nullptr;
+    how.report_graph = how.report_values = report != nullptr;
     AMP_ASSIGN_OR_RETURN(amp::RewrittenBytes result, amp::RewriteBytes(amp::AsView(model), how));
     const AmpBytes bytes = context->GiveBytes(std::move(result.model));
     amp::SetOutcome(*context, std::move(result.summary), summary, report);

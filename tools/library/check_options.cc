@@ -240,7 +240,7 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
-bool DrawsValues(const RewriteOptions& options) { return options.report_graph || IsHtmlFile(options.report_file); }
+bool DrawsValues(const RewriteOptions& options) { return options.report_values || IsHtmlFile(options.report_file); }
 
 FileKind KindOfReport(const RewriteOptions& options) {
   return IsHtmlFile(options.report_file) ? FileKind::kHtml : FileKind::kJson;

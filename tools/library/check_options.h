@@ -16,7 +16,7 @@ absl::Status CheckOptions(const RewriteOptions& options);
 absl::Status CheckOptionsForMemory(const RewriteOptions& options);
 absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
 
-// Whether the report has the graph and histograms of values.
+// Whether the report has histograms of values.
 bool DrawsValues(const RewriteOptions& options);
 // kJson or kHtml, by the name of options.report_file.
 FileKind KindOfReport(const RewriteOptions& options);

@@ -157,6 +157,7 @@ struct RewriteOptions {
   std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
   bool report_graph = false;                           // the summary's details can be written as HTML
+  bool report_values = false;                          // that has histograms of weights and of observed values, too
   bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
   // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An

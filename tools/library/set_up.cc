@@ -139,7 +139,8 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   }
   settings.may_go_on = options.may_go_on;
   settings.annotate = options.annotate;
-  settings.describe_graph = DrawsValues(options) || !options.node_data_file.empty();
+  settings.draw_values = DrawsValues(options);
+  settings.describe_graph = settings.draw_values || options.report_graph || !options.node_data_file.empty();
   settings.diff = options.diff;
   return settings;
 }

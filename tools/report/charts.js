@@ -34,6 +34,7 @@ const RANGES = { float16: [-24, -14, 15], bfloat16: [-133, -126, 127] };
 // The histogram of a weight's exponents beside the range of the low type. `large`: with axis and words.
 export function exponentChart(exponents, dtype, large) {
   const { first, width, bins, zeros, notFinite } = exponents;
+  if (bins.length + zeros + notFinite === 0) return ""; // nobody counted: a file of --ranges has largest values alone
   const [least, normal, last] = RANGES[dtype] || RANGES.float16;
   if (bins.length === 0) {
     const rest = notFinite ? `${plural(notFinite, "element")} not finite` : "";

@@ -136,9 +136,7 @@ function valuesTable() {
     return { title, align: "number", value: (seen) => seen[name], cell: (seen) => text(seen[name]) };
   };
   const name = (seen) => data.valueName(seen.value);
-  // A file of --ranges has no counts.
-  const hasCounts = ({ exponents }) => exponents.bins.length + exponents.zeros + exponents.notFinite > 0;
-  const chart = (seen, isLarge) => (hasCounts(seen) ? exponentChart(seen.exponents, data.dtype, isLarge) : "");
+  const chart = (seen, isLarge) => exponentChart(seen.exponents, data.dtype, isLarge);
   const columns = [
     { title: "value", value: name, cell: (seen) => shown(name(seen), 70) },
     { title: "type now", value: (seen) => data.valueType(seen.value) },

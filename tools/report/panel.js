@@ -49,7 +49,7 @@ function portList(data, i, isInput, openNode) {
       el("span.quiet", ` ${facts.filter(Boolean).join(", ")}`),
       cast ? el("div.castnote", `cast ${cast.from} → ${cast.to}, ${movedText(cast.bytes)}`) : null,
       range ? el("div", range) : null,
-      seen?.exponents.bins.length ? exponentChart(seen.exponents, data.dtype, false) : null,
+      seen ? exponentChart(seen.exponents, data.dtype, false) : null,
       links.length ? el("div", isInput ? "from " : "to ", links) : null,
     );
   };

@@ -339,6 +339,20 @@ class Rewrite(unittest.TestCase):
             summary = amp.rewrite_file(model, pathlib.Path(folder) / "out.onnx", report=file)
             self.assertEqual(file.read_text(), summary.to_html())
 
+    def test_weights_have_histograms_where_that_takes_no_further_reading(self):
+        def has_histograms(page):
+            data = json.loads(page.split('id="data">', 1)[1].split("</script", 1)[0])
+            bins, zeros = 12, 13  # of a weight's numbers
+            return all(weight[bins] or weight[zeros] for weight in data["weights"])
+
+        with tempfile.TemporaryDirectory() as folder:
+            model, out, file = (pathlib.Path(folder) / name for name in ("m.onnx", "out.onnx", "r.html"))
+            model.write_bytes(mlp())
+            self.assertTrue(has_histograms(amp.rewrite(mlp()).to_html()))
+            self.assertFalse(has_histograms(amp.rewrite_file(model, out).to_html()))
+            amp.rewrite_file(model, out, report=file)
+            self.assertTrue(has_histograms(file.read_text()))
+
     def test_lists_and_policies(self):
         self.assertIn("MatMul", amp.print_lists(dtype="bfloat16"))
         self.assertIn("tf-1.15", amp.list_profiles())

@@ -80,7 +80,10 @@ class RewriteSummary:
         return dict(json.loads(self._outcome.text("amp_report_json")))
 
     def to_html(self) -> str:
-        """The report as a page for a browser, which needs no other file: what --report FILE.html writes."""
+        """The report as a page for a browser, which needs no other file: what --report FILE.html writes.
+
+        rewrite_file does not count the exponents of weights for it, as that reads them once more. Its option
+        report="page.html" does, and writes the whole page."""
         return self._outcome.text("amp_report_html")
 
     def explain(self, *, float32_only: bool = False) -> str:
