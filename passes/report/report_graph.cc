@@ -22,6 +22,7 @@ class Describer {
     for (const ValueId value : node.PresentInputs()) ports.inputs.push_back(IndexOf(OriginOf(value)));
     for (const ValueId value : node.PresentOutputs()) ports.outputs.push_back(IndexOf(value));
     for (const GraphId body : node.bodies) {
+      for (const ValueId value : model_.graph(body).inputs) ports.body_inputs.push_back(IndexOf(value));
       for (const ValueId value : model_.graph(body).outputs) ports.body_outputs.push_back(IndexOf(OriginOf(value)));
     }
   }

@@ -27,8 +27,8 @@ struct ReportValue {
 
 struct ReportGraph {
   struct Node {
-    std::vector<size_t> inputs, outputs;  // into `values`; those that are absent are left out
-    std::vector<size_t> body_outputs;     // what the graphs that it holds give it
+    std::vector<size_t> inputs, outputs;            // into `values`; those that are absent are left out
+    std::vector<size_t> body_inputs, body_outputs;  // what it gives the graphs that it holds, and they give it
   };
   std::vector<ReportValue> values;
   std::vector<std::pair<size_t, ObservedValue>> observed;  // of values, in runs on a user's data

@@ -99,8 +99,9 @@ function connect(data) {
   data.valueName = (v) => strings[values.name[v]];
   data.valueType = (v) => strings[values.type[v]];
   data.isConstant = (v) => values.constant[v] === 1;
-  data.bodyOutputs = new Map(data.nodes.bodies); // of nodes that hold graphs
+  data.bodyOutputs = new Map(data.nodes.bodies.map(([i, , outputs]) => [i, outputs])); // of nodes that hold graphs
   data.producer = new Int32Array(values.count).fill(-1);
+  for (const [i, inputs] of data.nodes.bodies) for (const v of inputs) data.producer[v] = i; // in each round
   data.readers = new Map();
   for (let i = 0; i < data.count; ++i) {
     for (const v of data.outputsOf(i)) data.producer[v] = i;

@@ -162,13 +162,15 @@ class DataWriter {
       AppendList(text_, nodes, [&](const ReportGraph::Node& node) { Numbers(node.inputs); });
       Key("outputs");
       AppendList(text_, nodes, [&](const ReportGraph::Node& node) { Numbers(node.outputs); });
-      Key("bodies");  // of few nodes: [node, outputs]
+      Key("bodies");  // of few nodes: [node, inputs, outputs]
       std::vector<size_t> owners;
       for (size_t i = 0; i < nodes.size(); ++i) {
-        if (!nodes[i].body_outputs.empty()) owners.push_back(i);
+        if (!nodes[i].body_inputs.empty() || !nodes[i].body_outputs.empty()) owners.push_back(i);
       }
       AppendList(text_, owners, [&](size_t i) {
         absl::StrAppend(&text_, "[", i, ",");
+        Numbers(nodes[i].body_inputs);
+        text_ += ',';
         Numbers(nodes[i].body_outputs);
         text_ += ']';
       });

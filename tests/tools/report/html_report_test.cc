@@ -121,7 +121,28 @@ TEST_CASE("a node that holds graphs has what they give it") {
   for (size_t i = 0; i < nodes["count"].get<size_t>(); ++i) {
     if (i != owner) given.push_back(nodes["outputs"][i][0]);
   }
-  CHECK(nodes["bodies"][0][1] == given);
+  CHECK(nodes["bodies"][0][1].empty());
+  CHECK(nodes["bodies"][0][2] == given);
+}
+
+TEST_CASE("a loop has what it gives its body in each round") {
+  const Json data = DataOf(HtmlOf(ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x) => (float[2] y) <int64 n = {3}, bool go = {1}> {
+      y = Loop (n, go, x) <body = b (int64 i, bool c, float[2] before) => (bool d, float[2] after) {
+        d = Identity (c)
+        after = Tanh (before)
+      }>
+    })")));
+  const Json& nodes = data["nodes"];
+  REQUIRE(nodes["bodies"].size() == 1);
+  const Json &inputs = nodes["bodies"][0][1], &outputs = nodes["bodies"][0][2];
+  REQUIRE(inputs.size() == 3);
+  REQUIRE(outputs.size() == 2);
+  for (size_t i = 0; i < nodes["count"].get<size_t>(); ++i) {
+    const std::string op_type = data["strings"][nodes["operator"][i].get<size_t>()];
+    if (op_type == "Tanh") CHECK(nodes["inputs"][i] == Json::array({inputs[2]}));
+    if (op_type == "Tanh") CHECK(nodes["outputs"][i] == Json::array({outputs[1]}));
+  }
 }
 
 TEST_CASE("each string is there once") {

@@ -63,6 +63,27 @@ def flat(num_nodes, path):
     return save(nodes, [weight("w")], path)
 
 
+def loop(path):
+    """A loop whose body has two nodes in a row, in which a carried value goes round."""
+    value = lambda name, kind, dims: helper.make_tensor_value_info(name, kind, dims)
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go_on"], ["goes_on"], name="goes_on"),
+            helper.make_node("MatMul", ["before", "w"], ["product"], name="product"),
+            helper.make_node("Tanh", ["product"], ["after"], name="tanh"),
+        ],
+        "body",
+        [
+            value("i", TensorProto.INT64, []),
+            value("go_on", TensorProto.BOOL, []),
+            value("before", TensorProto.FLOAT, ["N", WIDTH]),
+        ],
+        [value("goes_on", TensorProto.BOOL, []), value("after", TensorProto.FLOAT, ["N", WIDTH])],
+    )
+    nodes = [helper.make_node("Loop", ["rounds", "", "x"], ["y"], name="rounds_of_tanh", body=body)]
+    return save(nodes, [weight("w"), numpy_helper.from_array(np.array(3, np.int64), "rounds")], path)
+
+
 def constant(path):
     """No node that a graph would draw."""
     nodes = [helper.make_node("Constant", [], ["y"], value=numpy_helper.from_array(np.ones((1, WIDTH), np.float32)))]
