@@ -1,5 +1,6 @@
 #include "ir/file/copy_model.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,31 @@ absl::StatusOr<LoadedFile> CopyModel(const onnx::ModelProto& model, const Weight
     });
   });
   if (!status.ok()) return status;
+  return copy;
+}
+
+LoadedFile CopyWithInputs(const onnx::ModelProto& model, const absl::flat_hash_set<std::string>& initializers) {
+  LoadedFile copy;
+  copy.arena = std::make_unique<google::protobuf::Arena>();
+  copy.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(copy.arena.get());
+  copy.model->CopyFrom(model);
+  onnx::GraphProto& graph = *copy.model->mutable_graph();
+  absl::flat_hash_set<std::string> inputs;
+  for (const onnx::ValueInfoProto& input : graph.input()) inputs.insert(input.name());
+  auto& tensors = *graph.mutable_initializer();
+  const auto first =
+      std::stable_partition(tensors.pointer_begin(), tensors.pointer_end(),
+                            [&](const onnx::TensorProto* tensor) { return !initializers.contains(tensor->name()); });
+  const auto num_left = static_cast<int>(first - tensors.pointer_begin());
+  for (int i = num_left; i < tensors.size(); ++i) {
+    if (!inputs.insert(tensors[i].name()).second) continue;
+    onnx::ValueInfoProto& input = *graph.add_input();
+    input.set_name(tensors[i].name());
+    onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(tensors[i].data_type());
+    for (const int64_t dim : tensors[i].dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
+  }
+  tensors.DeleteSubrange(num_left, tensors.size() - num_left);
   return copy;
 }
 

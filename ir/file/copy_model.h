@@ -2,6 +2,10 @@
 #ifndef AMP_IR_FILE_COPY_MODEL_H_
 #define AMP_IR_FILE_COPY_MODEL_H_
 
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "ir/file/model_file.h"
 
@@ -11,6 +15,10 @@ namespace amp {
 // stay where they are. REQUIRES: `model` is committed, and `weights` are its own. Errors: reading external data.
 absl::StatusOr<LoadedFile> CopyModel(const onnx::ModelProto& model, const Weights& weights,
                                      std::shared_ptr<ExternalData> external);
+
+// Returns a copy in which the initializers of these names are inputs of the main graph, without their elements.
+// REQUIRES: other initializers are in the message.
+LoadedFile CopyWithInputs(const onnx::ModelProto& model, const absl::flat_hash_set<std::string>& initializers);
 
 }  // namespace amp
 

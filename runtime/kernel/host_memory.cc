@@ -3,6 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -130,6 +134,13 @@ std::shared_ptr<void> AllocateHostMemory(size_t size_bytes) {
   }
   if (memory == nullptr) return nullptr;
   return {memory, [rounded](void* freed) { Free(freed, rounded); }};
+}
+
+void GiveBackFreedMemory() {
+  FreedBlocks::Get().LetGo();
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 }  // namespace amp

@@ -17,6 +17,10 @@ size_t HostMemoryLimit();
 // asked for.
 std::shared_ptr<void> AllocateHostMemory(size_t size_bytes);
 
+// Gives the system back what was freed, between blocks that are in use, too. For the end of work that took much more
+// memory than what follows; new memory takes longer to fill.
+void GiveBackFreedMemory();
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_KERNEL_HOST_MEMORY_H_

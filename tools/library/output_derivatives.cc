@@ -11,12 +11,15 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "ir/file/copy_model.h"
+#include "ir/file/external_data.h"
 #include "ir/graph/append_nodes.h"
 #include "ir/graph/graph_ports.h"
 #include "ir/graph/infer.h"
 #include "passes/train/differentiate.h"
 #include "passes/train/prepare_for_training.h"
 #include "runtime/hardware/usable_memory.h"
+#include "runtime/kernel/host_memory.h"
 #include "runtime/plan/program.h"
 #include "runtime/rounding_sums.h"
 
@@ -27,6 +30,7 @@ constexpr size_t kMostGroups = 8;
 // Runs in all directions of all groups; the fewest directions of a group.
 constexpr size_t kMostRuns = 8, kUsualDirections = 2;
 constexpr uint64_t kSeed = 1;
+constexpr size_t kMostCopiedBytes = 64 << 10;  // of an initializer; the session keeps larger ones
 // Each node whose rule refuses it costs a copy of the model.
 constexpr size_t kMostRefused = 8;
 
@@ -203,12 +207,36 @@ class DerivativeFinder {
     return sums.size() == 1 ? sums.front() : append.Add("Sum", sums);
   }
 
+  // Whether an initializer's elements are to be the session's: its message may not have them any more.
+  bool IsShared(ValueId id) const {
+    const Tensor* const constant = task_.session.program().constants[id].tensor();
+    if (!model_.value(id).IsInitializer() || constant == nullptr) return false;
+    return constant->size_bytes() > kMostCopiedBytes || IsExternal(*model_.value(id).initializer);
+  }
+
+  // Returns the session's model with shared initializers as inputs, so that no weight is in memory twice. A body cannot
+  // have inputs of its own: a model with large weights there is loaded once more.
+  absl::StatusOr<LoadedFile> LoadSharing() {
+    shared_.clear();
+    for (const ValueId id : model_.AllValues()) {
+      if (!IsShared(id)) continue;
+      if (model_.value(id).graph != kMainGraph) {
+        shared_.clear();
+        return task_.load();
+      }
+      shared_.emplace(model_.value(id).name, task_.session.program().constants[id]);
+    }
+    absl::flat_hash_set<std::string> names;
+    for (const auto& [name, unused] : shared_) names.insert(name);
+    return CopyWithInputs(model_.proto(), names);
+  }
+
   // Returns a session that computes the model and its derivatives.
   // A node whose rule refuses it comes into refused_, which is an error, too.
   absl::StatusOr<std::unique_ptr<Session>> Differentiate() {
     for (Place& place : places_) place.name = model_.value(place.value).name;
     is_of_.clear();
-    AMP_ASSIGN_OR_RETURN(LoadedFile file, task_.load());
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadSharing());
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
                          Model::Create(std::move(file.arena), file.model, nullptr, file.weights()));
     StateShapes(*model);
@@ -257,6 +285,7 @@ class DerivativeFinder {
   // Runs forward and backward, with random signs for the outputs of the group at hand.
   absl::Status RunAlong() {
     NamedDatums inputs = task_.sample;
+    inputs.insert(shared_.begin(), shared_.end());  // a sample's own weight stays
     for (size_t i = 0; i < directions_.size(); ++i) {
       if (directions_[i].empty()) continue;
       const Tensor& output = *task_.outputs[i].tensor();
@@ -288,6 +317,7 @@ class DerivativeFinder {
     };
     const absl::Status status = session_->Run(inputs, {.observer = &observe, .may_go_on = &gate}).status();
     values_.clear();
+    GiveBackFreedMemory();  // of all values, in blocks that the next run takes in another order
     return status;
   }
 
@@ -344,6 +374,7 @@ class DerivativeFinder {
   bool is_whole_ = true;
   std::vector<Place> places_;
   absl::flat_hash_set<std::string> wanted_;  // values whose roundings count
+  NamedDatums shared_;                       // weights that are the session's, by name
   std::vector<std::string> directions_;      // by output: an input of the differentiated model, or ""
   absl::flat_hash_map<std::string, std::vector<size_t>> is_of_;  // by derivative: places
   absl::flat_hash_set<std::string> refused_;                     // first outputs of nodes whose rules refuse them

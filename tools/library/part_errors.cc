@@ -10,6 +10,7 @@
 #include "ir/file/copy_model.h"
 #include "ir/graph/node_paths.h"
 #include "passes/decide/find_units.h"
+#include "runtime/kernel/host_memory.h"
 #include "runtime/lock_step.h"
 #include "runtime/plan/program.h"
 #include "runtime/rounding_sites.h"
@@ -36,6 +37,7 @@ class PartErrorFinder {
         units_(FindUnits(model_, decided_)) {}
 
   absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external, const std::vector<double>& sample_errors) {
+    GiveBackFreedMemory();  // of the sessions that have run the samples
     AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), external));
     AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(copy)));
     const Model& run = session->model();

@@ -13,6 +13,7 @@
 #include "ir/graph/graph.h"
 #include "passes/record/check_operator_names.h"
 #include "passes/undo/undo_rewrite.h"
+#include "runtime/kernel/host_memory.h"
 #include "tools/library/check_options.h"
 #include "tools/library/precision_policy.h"
 #include "tools/library/search.h"
@@ -220,6 +221,7 @@ absl::Status RewriteAndVerify(Setup& setup, const ModelLoader& load, Rewritten& 
   AMP_ASSIGN_OR_RETURN(std::optional<SensitivityReport> sensitivity, FindSensitivity(setup, load, rewritten));
   AMP_RETURN_IF_ERROR(SearchRewritten(setup, load, rewritten));
   std::optional<SearchReport> search = std::move(rewritten.outcome.report.search);
+  if (sensitivity.has_value() || search.has_value()) GiveBackFreedMemory();  // of their models and sessions
   AMP_RETURN_IF_ERROR(VerifyRewritten(setup, load, rewrite_time, rewritten));
   rewritten.outcome.report.sensitivity = std::move(sensitivity);
   rewritten.outcome.report.search = std::move(search);

@@ -1,9 +1,13 @@
 // All tensors together take no more than the machine has.
 #include "runtime/kernel/host_memory.h"
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,6 +77,24 @@ TEST_CASE("large blocks that were freed are let go where another size needs thei
   const size_t third = HostMemoryLimit() / 3;
   for (int i = 0; i < 2; ++i) CHECK(AllocateHostMemory(third) != nullptr);
   CHECK(AllocateHostMemory(HostMemoryLimit() / 10 * 9) != nullptr);
+}
+
+TEST_CASE("what was freed goes back to the system when it is to") {
+  constexpr size_t kBytes = size_t{64} << 20;
+  const auto resident = [] {
+    int64_t total = 0, pages = 0;
+    std::ifstream("/proc/self/statm") >> total >> pages;
+    return pages * ::sysconf(_SC_PAGESIZE);
+  };
+  const auto fill = [](size_t size_bytes) {
+    std::shared_ptr<void> memory = AllocateHostMemory(size_bytes);
+    std::memset(memory.get(), 1, size_bytes);
+    return memory;
+  };
+  fill(kBytes);  // kept for the next of its size
+  const int64_t before = resident();
+  GiveBackFreedMemory();
+  CHECK(before - resident() > static_cast<int64_t>(kBytes / 8 * 7));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Found {
   std::vector<Datum> outputs;
   std::vector<Derivatives> derivatives;
   std::string why_not_all;
+  int num_loads = 0;  // of the model, besides the session's
 
   NodeId Node(const std::string& name) const {
     for (const NodeId id : session->model().AllNodes()) {
@@ -41,10 +42,23 @@ struct Found {
   }
 };
 
+// Constants named "body..." are initializers of the first node's body.
+absl::StatusOr<LoadedFile> Load(const SessionText& text) {
+  absl::StatusOr<LoadedFile> file = LoadText(text);
+  if (!file.ok()) return file;
+  onnx::GraphProto& graph = *file->model->mutable_graph();
+  for (int i = graph.initializer_size(); i-- > 0;) {
+    if (!absl::StartsWith(graph.initializer(i).name(), "body")) continue;
+    *graph.mutable_node(0)->mutable_attribute(0)->mutable_g()->add_initializer() = graph.initializer(i);
+    graph.mutable_initializer()->DeleteSubrange(i, 1);
+  }
+  return file;
+}
+
 Found Find(const SessionText& text, const NamedDatums& sample) {
   Found found;
   const SessionText whole = {kHead + text.text, text.constants};
-  found.session = MakeSession(whole, OneByOne());
+  found.session = *Session::Create(*Load(whole), OneByOne());
   found.outputs = *found.session->Run(sample);
   const Model& model = found.session->model();
   IdVector<NodeId, LowPorts> low(model.num_nodes());
@@ -53,7 +67,11 @@ Found Find(const SessionText& text, const NamedDatums& sample) {
                std::vector<bool>(model.node(id).outputs.size(), true)};
   }
   const DerivativeTask task = {.session = *found.session,
-                               .load = [&] { return LoadText(whole); },
+                               .load =
+                                   [&] {
+                                     ++found.num_loads;
+                                     return Load(whole);
+                                   },
                                .limits = {},
                                .low = kLow,
                                .low_ports = low,
@@ -96,13 +114,15 @@ TEST_CASE("what two readers of a value do with its rounding may cancel") {
 }
 
 TEST_CASE("a weight's rounding has the effect that a run shows") {
-  const Tensor weight = Numbers({32, 64}, 0.1), x = Numbers({16, 32});
-  const SessionText text = {.text = "(float[16,32] x) => (float[16,64] y) { [product] a = MatMul (x, w) y = Tanh (a) }",
+  const bool is_large = GENERATE(false, true);  // a large one is the session's own
+  const Tensor weight = Numbers(is_large ? Dims{32, 1024} : Dims{32, 64}, 0.1), x = Numbers({16, 32});
+  const SessionText text = {.text = "(float[16,32] x) => (float[16,m] y) { [product] a = MatMul (x, w) y = Tanh (a) }",
                             .constants = {{"w", weight}}};
   const Found found = Find(text, {{"x", x}});
+  CHECK(found.num_loads == 0);
   const SessionText rounded = {
       .text = std::string(kHead) +
-              "(float[16,32] x) => (float[16,64] y) "
+              "(float[16,32] x) => (float[16,m] y) "
               "{ v = Cast <to = 10> (w) u = Cast <to = 1> (v) a = MatMul (x, u) y = Tanh (a) }",
       .constants = text.constants};
   const auto low = MakeSession(rounded, OneByOne());
@@ -185,6 +205,17 @@ TEST_CASE("a weight that a branch gives as it is has a reader that is no node") 
                             .constants = {{"w", Numbers({4, 4})}}},
                            {{"x", Numbers({4, 4})}, {"c", Tensor::Scalar(true)}});
   CHECK_FALSE(found.derivatives[0].is_whole);
+}
+
+TEST_CASE("large weights in a body are loaded once more") {
+  const Found found = Find({.text = R"((bool c, float[4,32] x) => (float[4,1024] y) {
+      h = If (c) <then_branch = t () => (float[4,1024] a) { a = MatMul (x, body_w) },
+                  else_branch = e () => (float[4,1024] b) { b = MatMul (x, w) }>
+      [last] y = Tanh (h) })",
+                            .constants = {{"w", Numbers({32, 1024})}, {"body_w", Numbers({32, 1024})}}},
+                           {{"x", Numbers({4, 32})}, {"c", Tensor::Scalar(true)}});
+  CHECK(found.num_loads == 1);
+  CHECK(found.KnowsInput("last", 0));
 }
 
 TEST_CASE("an error of the caller's is not one of the model's") {
