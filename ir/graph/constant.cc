@@ -155,7 +155,8 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
     return narrowed;
   }
   // In place, what is written stays behind what is read.
-  const bool in_place = original == Original::kGoes && tensor != nullptr && tensor->has_raw_data();
+  const bool in_place =
+      original == Original::kGoes && tensor != nullptr && tensor->has_raw_data() && !IsExternal(*tensor);
   std::string* const bytes = in_place ? EditTensorOf(model, value)->mutable_raw_data() : narrowed->mutable_raw_data();
   if (!in_place) bytes->reserve(static_cast<size_t>(NumBytes(model, value)) / 2);
   size_t written = 0;

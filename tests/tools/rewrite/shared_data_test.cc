@@ -118,5 +118,35 @@ TEST_CASE("a rewrite that nobody else uses leaves no data file behind") {
   CHECK(models.Loads("b.onnx"));
 }
 
+// The bounds of a Clip are saturated at once, which external data otherwise are when they are written.
+TEST_CASE("external data with an empty raw_data beside it are read, and nothing is written over") {
+  const ScratchFolder folder;
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,8] x) => (float[8,8] y) { h = MatMul (x, w) c = Clip (h, low) y = MatMul (c, w) })");
+  onnx::TensorProto* const w = model.mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  for (int i = 0; i < 2; ++i) w->add_dims(8);
+  for (int i = 0; i < 64; ++i) w->add_float_data(1);
+  onnx::TensorProto* const low = model.mutable_graph()->add_initializer();
+  low->set_name("low");
+  low->set_data_type(onnx::TensorProto::FLOAT);
+  constexpr size_t kElements = 100'000;
+  low->add_dims(kElements);
+  low->set_raw_data("");
+  low->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* const location = low->add_external_data();
+  location->set_key("location");
+  location->set_value("low.bin");
+  const std::vector<float> elements(kElements, -1e6F);
+  folder.Write("low.bin", std::string(reinterpret_cast<const char*>(elements.data()), kElements * sizeof(float)));
+  folder.Write("m.onnx", model.SerializeAsString());
+  const ToolOutput output =
+      RunAmpRewrite({folder.File("m.onnx"), "-o", folder.File("out.onnx"), "--verify=off", "--explain"});
+  INFO(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK_THAT(output.out, Catch::Matchers::Contains("100000 overflow (saturated)"));
+}
+
 }  // namespace
 }  // namespace amp
