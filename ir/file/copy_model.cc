@@ -41,7 +41,8 @@ absl::StatusOr<LoadedFile> CopyModel(const onnx::ModelProto& model, const Weight
   return copy;
 }
 
-LoadedFile CopyWithInputs(const onnx::ModelProto& model, const absl::flat_hash_set<std::string>& initializers) {
+absl::StatusOr<LoadedFile> CopyWithInputs(const onnx::ModelProto& model,
+                                          const absl::flat_hash_set<std::string>& initializers) {
   LoadedFile copy;
   copy.arena = std::make_unique<google::protobuf::Arena>();
   copy.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(copy.arena.get());
@@ -63,6 +64,9 @@ LoadedFile CopyWithInputs(const onnx::ModelProto& model, const absl::flat_hash_s
     for (const int64_t dim : tensors[i].dims()) type.mutable_shape()->add_dim()->set_dim_value(dim);
   }
   tensors.DeleteSubrange(num_left, tensors.size() - num_left);
+  bool is_external = false;
+  ForEachTensor(*copy.model, [&](const onnx::TensorProto& tensor) { is_external = is_external || IsExternal(tensor); });
+  if (is_external) return absl::InvalidArgumentError("a tensor that stays has external data");
   return copy;
 }
 

@@ -17,8 +17,9 @@ absl::StatusOr<LoadedFile> CopyModel(const onnx::ModelProto& model, const Weight
                                      std::shared_ptr<ExternalData> external);
 
 // Returns a copy in which the initializers of these names are inputs of the main graph, without their elements.
-// REQUIRES: other initializers are in the message.
-LoadedFile CopyWithInputs(const onnx::ModelProto& model, const absl::flat_hash_set<std::string>& initializers);
+// Errors: kInvalidArgument where elements of another tensor are external.
+absl::StatusOr<LoadedFile> CopyWithInputs(const onnx::ModelProto& model,
+                                          const absl::flat_hash_set<std::string>& initializers);
 
 }  // namespace amp
 

@@ -215,20 +215,23 @@ class DerivativeFinder {
   }
 
   // Returns the session's model with shared initializers as inputs, so that no weight is in memory twice. A body cannot
-  // have inputs of its own: a model with large weights there is loaded once more.
+  // have inputs of its own: a model with large weights there, or external ones in its nodes, is loaded once more.
   absl::StatusOr<LoadedFile> LoadSharing() {
     shared_.clear();
+    absl::flat_hash_set<std::string> names;
+    bool can_share = true;
     for (const ValueId id : model_.AllValues()) {
       if (!IsShared(id)) continue;
-      if (model_.value(id).graph != kMainGraph) {
-        shared_.clear();
-        return task_.load();
-      }
+      can_share = can_share && model_.value(id).graph == kMainGraph;
+      names.insert(model_.value(id).name);
       shared_.emplace(model_.value(id).name, task_.session.program().constants[id]);
     }
-    absl::flat_hash_set<std::string> names;
-    for (const auto& [name, unused] : shared_) names.insert(name);
-    return CopyWithInputs(model_.proto(), names);
+    if (can_share) {
+      absl::StatusOr<LoadedFile> file = CopyWithInputs(model_.proto(), names);
+      if (file.ok()) return file;
+    }
+    shared_.clear();
+    return task_.load();
   }
 
   // Returns a session that computes the model and its derivatives.

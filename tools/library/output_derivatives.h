@@ -31,7 +31,7 @@ std::vector<std::vector<size_t>> GroupOutputs(size_t num_outputs);
 
 struct DerivativeTask {
   const Session& session;                            // the model in float32, nothing fused: ids are those of its model
-  std::function<absl::StatusOr<LoadedFile>()> load;  // gives the same model, where bodies have large weights
+  std::function<absl::StatusOr<LoadedFile>()> load;  // gives the same model, if weights cannot be shared
   Limits limits;
   DType low = DType::kFloat16;
   const IdVector<NodeId, LowPorts>& low_ports;
