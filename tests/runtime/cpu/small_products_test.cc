@@ -1,4 +1,5 @@
 // Products and convolutions that threads would not speed up wake none; larger ones do.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iterator>
@@ -57,7 +58,8 @@ std::ptrdiff_t ThreadsWokenBy(size_t elements, const Make& make) {
     }
     const std::ptrdiff_t before = NumThreads();
     RunOn(*primitive, elements);
-    woken = NumThreads() - before;
+    // A thread of an earlier team may have ended only now.
+    woken = std::max<std::ptrdiff_t>(NumThreads() - before, 0);
   }).join();
   return woken;
 }
