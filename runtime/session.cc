@@ -292,6 +292,9 @@ absl::StatusOr<std::vector<Datum>> Session::RunOrdered(std::vector<Datum> inputs
 }
 
 absl::StatusOr<std::vector<Datum>> Session::RunOnce(std::vector<Datum> inputs, const RunOptions& options) const {
+  for (Datum& input : inputs) {  // a caller may have changed what an earlier run gave
+    if (Tensor* const tensor = input.mutable_tensor()) tensor->set_magnitude_bound(Tensor::kUnbounded);
+  }
   RunResources resources{.random = RunRandom(options.seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .shared = &state_->shared,

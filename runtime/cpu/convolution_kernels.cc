@@ -219,7 +219,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
     return MakePrimitive(context, form, part, compute, *convolution);
   };
   AMP_RETURN_IF_ERROR(PrepareParts(context, compute, make, *convolution));
-  if (HidesNumbers(steps)) convolution->hiding_steps = std::move(steps);
+  convolution->steps = std::move(steps);
   return convolution;
 }
 
@@ -240,7 +240,10 @@ absl::Status Convolution(KernelContext& context) {
                          return Prepare(context, form, compute);
                        }));
   const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
-  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, convolution.hiding_steps, convolution.y_dims));
+  const Dims& w = context.Input(1).dims();
+  const int64_t most_terms = context.Input(1).num_elements() / std::max<int64_t>(std::min(w[0], w[1]), 1);
+  const ProductSums sums = {convolution.steps, most_terms, convolution.y_dims};
+  AMP_ASSIGN_OR_RETURN(const double bound, BoundOfResult(context, sums));
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLibraryLayout(context, 0, Layout::kChannelsLast));
   RunWeights weights;
   AMP_RETURN_IF_ERROR(MakeWeights(context, convolution, compute, weights));
@@ -249,15 +252,18 @@ absl::Status Convolution(KernelContext& context) {
     AMP_ASSIGN_OR_RETURN(bias_behind, Converted(context.Input(2), DType::kFloat32, context.memory()));
   }
   const Layout y_layout = IsSameInBoth(convolution.y_dims) ? Layout::kRowMajor : Layout::kChannelsLast;
-  return RunInParts(context, {.operation = convolution,
-                              .compute = compute,
-                              .layout = Layout::kChannelsLast,
-                              .y_layout = y_layout,
-                              .a = {.tensor = &x, .step = convolution.x_step, .window = convolution.window},
-                              .b = {},
-                              .weights = weights.of_parts,
-                              .weights_of_last = weights.of_last,
-                              .bias_behind = convolution.adds_bias ? &bias_behind : nullptr});
+  AMP_RETURN_IF_ERROR(
+      RunInParts(context, {.operation = convolution,
+                           .compute = compute,
+                           .layout = Layout::kChannelsLast,
+                           .y_layout = y_layout,
+                           .a = {.tensor = &x, .step = convolution.x_step, .window = convolution.window},
+                           .b = {},
+                           .weights = weights.of_parts,
+                           .weights_of_last = weights.of_last,
+                           .bias_behind = convolution.adds_bias ? &bias_behind : nullptr}));
+  context.SetMagnitudeBound(0, bound);
+  return absl::OkStatus();
 }
 
 constexpr KernelRow kRows[] = {

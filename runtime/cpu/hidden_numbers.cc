@@ -59,9 +59,15 @@ struct ConstantMagnitudes : KernelState {
   std::vector<std::optional<float>> by_port ABSL_GUARDED_BY(mutex);
 };
 
-float Magnitude(KernelContext& context, size_t port) {
+enum class Look { kAtNone, kAtUnknown, kAtAll };  // inputs that are no constants
+
+float Magnitude(KernelContext& context, size_t port, Look look) {
   if (!context.HasInput(port)) return 0;
-  if (!context.IsConstantInput(port)) return LargestMagnitude(context.Input(port));
+  if (!context.IsConstantInput(port)) {
+    const float known = context.Input(port).magnitude_bound();
+    const bool looks = look == Look::kAtAll || (look == Look::kAtUnknown && !std::isfinite(known));
+    return looks ? LargestMagnitude(context.Input(port)) : known;
+  }
   auto& constants = context.State<ConstantMagnitudes>();
   const absl::MutexLock lock(&constants.mutex);
   constants.by_port.resize(context.num_inputs());
@@ -79,30 +85,71 @@ bool IsLongToLook(const KernelContext& context, const std::vector<EpilogueStep>&
   return context.Input(1).num_elements() > num_steps * (kCostOfStart + kCostOfElement * elements);
 }
 
+constexpr double kMost = std::numeric_limits<float>::max();
+
+// The bound of a step's result, of the bound of what it reads: none of what may be NaN.
+double BoundBehind(const EpilogueStep& step, double bound, double operand) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (!(bound < kMost)) return kNone;
+  const double alpha = step.alpha, beta = step.beta;
+  switch (step.kind) {  // NaN among the numbers of a step makes the bound NaN
+    case EpilogueKind::kRelu:
+      return std::abs(alpha) <= 1 ? bound : bound * std::abs(alpha);
+    case EpilogueKind::kClip:
+      return alpha <= beta ? std::max({bound, alpha, -beta}) : kNone;
+    case EpilogueKind::kSigmoid:
+    case EpilogueKind::kTanh:
+    case EpilogueKind::kHardSigmoid:
+      return 1;
+    case EpilogueKind::kGeluErf:  // on the way, x * (1 + erf)
+      return 2 * bound;
+    case EpilogueKind::kGeluTanh:
+    case EpilogueKind::kSwish:
+    case EpilogueKind::kHardSwish:
+      return bound;
+    case EpilogueKind::kElu:
+      return std::abs(alpha) <= bound ? bound : std::abs(alpha);
+    case EpilogueKind::kLinear:
+      return bound * std::abs(alpha) + std::abs(beta);
+    case EpilogueKind::kAdd:
+      return bound + operand;
+    case EpilogueKind::kMul:
+      return bound * operand;
+  }
+  return kNone;
+}
+
+struct Bounds {
+  double of_result = 0;
+  bool may_hide = false;  // what is ahead of a step that would hide it may be NaN, an infinity or an overflow
+};
+
+// Every comparison is false for NaN.
+Bounds FindBounds(KernelContext& context, const ProductSums& sums, Look look) {
+  double bound = static_cast<double>(Magnitude(context, 0, look)) * Magnitude(context, 1, look) *
+                 static_cast<double>(sums.most_terms);
+  const bool has_own_bias = context.node().Input(2) != kNone;
+  if (has_own_bias) bound += Magnitude(context, 2, look);
+  bool may_hide = false;
+  for (const EpilogueStep& step : sums.steps) {
+    may_hide = may_hide || (Hides(step) && !(bound < kMost));
+    bound = BoundBehind(step, bound, ReadsOperand(step) ? Magnitude(context, step.input, look) : 0);
+  }
+  return {bound, may_hide};
+}
+
 }  // namespace
 
-bool HidesNumbers(const std::vector<EpilogueStep>& steps) { return absl::c_any_of(steps, Hides); }
-
-absl::Status CheckNothingToHide(KernelContext& context, const std::vector<EpilogueStep>& steps, const Dims& result) {
-  if (steps.empty()) return absl::OkStatus();
-  if (IsLongToLook(context, steps, result))
+absl::StatusOr<double> BoundOfResult(KernelContext& context, const ProductSums& sums) {
+  const bool hides = absl::c_any_of(sums.steps, Hides);
+  if (!hides) return FindBounds(context, sums, Look::kAtNone).of_result;
+  if (IsLongToLook(context, sums.steps, sums.result)) {
     return Refusal("weights that change, and take longer to look at than the result");
-  // A sum has no more products than operand 1 has elements. Every comparison is false for NaN.
-  constexpr double kMost = std::numeric_limits<float>::max();
-  const double products = static_cast<double>(context.Input(1).num_elements());
-  double bound = static_cast<double>(Magnitude(context, 0)) * Magnitude(context, 1) * products;
-  const bool has_own_bias = context.node().Input(2) != kNone;
-  if (has_own_bias) bound += Magnitude(context, 2);
-  for (const EpilogueStep& step : steps) {
-    if (Hides(step) && !(bound < kMost)) {
-      return Refusal("NaN, an infinity or an overflow ahead of a step that would hide it");
-    }
-    const double operand = ReadsOperand(step) ? Magnitude(context, step.input) : 0;
-    if (step.kind == EpilogueKind::kAdd) bound += operand;
-    if (step.kind == EpilogueKind::kMul) bound *= operand;
-    if (step.kind == EpilogueKind::kLinear) bound = bound * std::abs(step.alpha) + std::abs(step.beta);
   }
-  return absl::OkStatus();
+  Bounds bounds = FindBounds(context, sums, Look::kAtUnknown);
+  if (bounds.may_hide) bounds = FindBounds(context, sums, Look::kAtAll);
+  if (bounds.may_hide) return Refusal("NaN, an infinity or an overflow ahead of a step that would hide it");
+  return bounds.of_result;
 }
 
 }  // namespace amp

@@ -7,21 +7,27 @@
 #ifndef AMP_RUNTIME_CPU_HIDDEN_NUMBERS_H_
 #define AMP_RUNTIME_CPU_HIDDEN_NUMBERS_H_
 
+#include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "runtime/kernel/epilogue.h"
 #include "runtime/kernel/kernel.h"
 
 namespace amp {
 
-// Whether one of the steps makes another number of NaN or of an infinity.
-bool HidesNumbers(const std::vector<EpilogueStep>& steps);
+struct ProductSums {
+  const std::vector<EpilogueStep>& steps;
+  int64_t most_terms = 0;  // products in a sum
+  const Dims& result;
+};
 
-// Looks at all inputs of a product or convolution: at constants once, at the others at every run. Errors: a refusal
-// where a sum of products may be NaN or infinite ahead of these steps, or where looking takes longer than a pass of its
-// own for each step: weights that are no constants are often larger than the result. No steps: none.
-absl::Status CheckNothingToHide(KernelContext& context, const std::vector<EpilogueStep>& steps, const Dims& result);
+// Returns a bound of the magnitudes of a product's or convolution's result, infinity where there is none. Steps that
+// hide numbers look at inputs of which no bound is known, or one that is too large: at constants once, at others at
+// every run. Bounds grow from node to node, so that a network is looked at every few layers. Errors: a refusal where a
+// sum of products ahead of such a step may be NaN or infinite, or where looking takes longer than a pass of its own for
+// each step: weights that are no constants are often larger than the result.
+absl::StatusOr<double> BoundOfResult(KernelContext& context, const ProductSums& sums);
 
 }  // namespace amp
 

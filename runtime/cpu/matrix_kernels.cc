@@ -215,11 +215,19 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
     product->stored_as = types.stored;
     status = PrepareWay(context, shape, way, steps, types, *product);
     if (status.ok()) {
-      if (HidesNumbers(steps)) product->hiding_steps = steps;
+      product->steps = steps;
       return product;
     }
     if (way == Way::kAsIs || !IsRefusal(status)) return status;
   }
+}
+
+// Returns how many products a sum has at most, whichever of the last two axes is summed over.
+int64_t MostTerms(const Tensor& b) {
+  const Dims& dims = b.dims();
+  const size_t rank = dims.size();
+  return rank < 2 ? b.num_elements()
+                  : b.num_elements() / std::max<int64_t>(std::min(dims[rank - 1], dims[rank - 2]), 1);
 }
 
 // `gives`: the result's type where the operator sets it.
@@ -238,17 +246,19 @@ absl::Status ProductOf(KernelContext& context, DType gives) {
     return Prepare(context, *ShapeOf(context, form), steps, types);
   }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
-  AMP_RETURN_IF_ERROR(CheckNothingToHide(context, product.hiding_steps, product.y_dims));
+  AMP_ASSIGN_OR_RETURN(const double bound, BoundOfResult(context, {product.steps, MostTerms(b), product.y_dims}));
   if (product.tiles != nullptr) return RunTiles(context, *product.tiles, product.stored_as, product.y_dims);
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
-  return RunInParts(context, {.operation = product,
-                              .compute = compute,
-                              .layout = Layout::kRowMajor,
-                              .y_layout = Layout::kRowMajor,
-                              .a = {.tensor = &a, .step = product.a_step},
-                              .b = {.tensor = &b, .step = product.b_step, .blocks = product.blocks},
-                              .weights = is_constant ? &product.weights : nullptr,
-                              .weights_of_last = &product.weights_of_last});
+  AMP_RETURN_IF_ERROR(RunInParts(context, {.operation = product,
+                                           .compute = compute,
+                                           .layout = Layout::kRowMajor,
+                                           .y_layout = Layout::kRowMajor,
+                                           .a = {.tensor = &a, .step = product.a_step},
+                                           .b = {.tensor = &b, .step = product.b_step, .blocks = product.blocks},
+                                           .weights = is_constant ? &product.weights : nullptr,
+                                           .weights_of_last = &product.weights_of_last}));
+  context.SetMagnitudeBound(0, bound);
+  return absl::OkStatus();
 }
 
 absl::Status Product(KernelContext& context) { return ProductOf(context, DType::kUndefined); }

@@ -62,11 +62,11 @@ struct PartedOperation : PreparedOperation {
   std::unique_ptr<onednn::Primitive> last;
   Tensor weights_of_last;
   LibraryEpilogue epilogue;
-  DType computed_as = DType::kUndefined;        // the type in which the library stores its result
-  DType stored_as = DType::kUndefined;          // the type of the output
-  int64_t y_step = 0;                           // elements of the result between successive indices of the cut axis
-  std::vector<EpilogueStep> hiding_steps = {};  // the steps, if they hide NaN (runtime/cpu/hidden_numbers.h)
-  int64_t blocks = 1;  // blocks of input 1: each computes its columns of every row of the result
+  DType computed_as = DType::kUndefined;  // the type in which the library stores its result
+  DType stored_as = DType::kUndefined;    // the type of the output
+  int64_t y_step = 0;                     // elements of the result between successive indices of the cut axis
+  std::vector<EpilogueStep> steps = {};   // behind the sums (runtime/cpu/hidden_numbers.h)
+  int64_t blocks = 1;                     // blocks of input 1: each computes its columns of every row of the result
 };
 
 // Makes both primitives with `make`, and packs weights that are constant. Errors: the library's refusal.

@@ -1,11 +1,22 @@
 #include "runtime/kernel/kernel.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "ir/schema/schema.h"
 #include "runtime/kernel/no_kernel_error.h"
 
 namespace amp {
+namespace {
+
+// Its elements are about to be others: the bound goes.
+Tensor* ToBeWritten(Datum& datum) {
+  Tensor* const tensor = datum.mutable_tensor();
+  tensor->set_magnitude_bound(Tensor::kUnbounded);
+  return tensor;
+}
+
+}  // namespace
 
 int KernelContext::version() const {
   const OpSchema* schema = node().schema;
@@ -74,7 +85,7 @@ absl::StatusOr<Tensor*> KernelContext::MakeOutputLike(size_t port, size_t input)
   const Tensor& x = Input(input);
   if (port < outputs_.size() && MayReuseInput(input)) {
     outputs_[port] = Datum(x);
-    return outputs_[port].mutable_tensor();
+    return ToBeWritten(outputs_[port]);
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeOutput(port, x.dtype(), x.dims()));
   y->set_layout(x.layout());
@@ -87,11 +98,20 @@ absl::StatusOr<Tensor*> KernelContext::MakeOutputInPlace(size_t port, size_t inp
   if (place == nullptr || place->data() != x.data()) return MakeOutputLike(port, input);
   wrote_in_place_ = true;
   outputs_[port] = Datum(*place);
-  return outputs_[port].mutable_tensor();
+  return ToBeWritten(outputs_[port]);
 }
 
 absl::StatusOr<Tensor> KernelContext::MakeScratch(DType dtype, Dims dims) const {
   return Tensor::Create(dtype, std::move(dims), resources_.memory);
+}
+
+void KernelContext::SetMagnitudeBound(size_t port, double bound) {
+  constexpr double kRoundings = 1.02;  // of all steps, in the coarsest type
+  Tensor* const output = port < outputs_.size() ? outputs_[port].mutable_tensor() : nullptr;
+  if (output == nullptr) return;
+  constexpr double kLeast = 0x1p-14;  // a rounding of a subnormal number, of any type, may be as much as itself
+  const double rounded = std::max(bound, kLeast) * kRoundings;
+  if (rounded < LargestFinite(output->dtype())) output->set_magnitude_bound(static_cast<float>(rounded));
 }
 
 void KernelContext::Report(absl::string_view implementation, DType computed_in) {

@@ -169,6 +169,9 @@ class KernelContext {
   // Elements for the time that the kernel runs.
   absl::StatusOr<Tensor> MakeScratch(DType dtype, Dims dims) const;
   void SetOutput(size_t port, Datum datum);
+  // States the bound of an output that was made (Tensor::magnitude_bound). One beyond its type's largest number or none
+  // says nothing, as rounding may have made it infinite.
+  void SetMagnitudeBound(size_t port, double bound);
 
   const Epilogue& epilogue() const { return site_.epilogue; }
   // Whether the input is a constant of the model, so that what is made of it may be kept: not where a caller gives

@@ -107,6 +107,7 @@ Tensor Tensor::Reinterpreted(DType dtype) const {
   AMP_CHECK(ElementBytes(dtype) == ElementBytes(dtype_));
   Tensor result = *this;
   result.dtype_ = dtype;
+  result.magnitude_bound_ = kUnbounded;
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -51,6 +52,8 @@ class TensorMemory {
 
 class Tensor {
  public:
+  static constexpr float kUnbounded = std::numeric_limits<float>::infinity();
+
   Tensor() = default;  // of type kUndefined, without elements
 
   // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension, kUndefined),
@@ -73,7 +76,14 @@ class Tensor {
   void set_layout(Layout layout) { layout_ = layout; }
   // Where the elements are: the same for copies. Null where there are none.
   const void* data() const { return data_.get(); }
-  void* mutable_data() { return data_.get(); }
+  void* mutable_data() {
+    if (magnitude_bound_ < kUnbounded) magnitude_bound_ = kUnbounded;  // else several threads may ask at once
+    return data_.get();
+  }
+  // No element is larger than this, and none is NaN; kUnbounded: nothing is known of them. Whoever writes elements
+  // through this tensor makes it unknown.
+  float magnitude_bound() const { return magnitude_bound_; }
+  void set_magnitude_bound(float bound) { magnitude_bound_ = bound; }
   // Returns the mover of the memory that the elements are in. Code that looks at elements needs them in the processor's
   // memory.
   ElementMover* mover() const { return mover_; }
@@ -105,7 +115,7 @@ class Tensor {
   template <typename T>
   absl::Span<T> mutable_elements() {
     CheckStoredAs<T>();
-    return absl::Span<T>(static_cast<T*>(data_.get()), static_cast<size_t>(num_elements_));
+    return absl::Span<T>(static_cast<T*>(mutable_data()), static_cast<size_t>(num_elements_));
   }
   // The real and imaginary parts of complex elements in turn. REQUIRES: T is their type.
   template <typename T>
@@ -120,7 +130,7 @@ class Tensor {
   }
   absl::Span<std::byte> mutable_bytes() {
     AMP_CHECK(IsOnHost() && dtype_ != DType::kString);
-    return absl::Span<std::byte>(static_cast<std::byte*>(data_.get()), size_bytes());
+    return absl::Span<std::byte>(static_cast<std::byte*>(mutable_data()), size_bytes());
   }
 
   // Returns the elements under other dims, or as another type of the same size. REQUIRES: as many elements, or bytes.
@@ -143,6 +153,7 @@ class Tensor {
 
   DType dtype_ = DType::kUndefined;
   Layout layout_ = Layout::kRowMajor;
+  float magnitude_bound_ = kUnbounded;
   Dims dims_ = {0};
   int64_t num_elements_ = 0;
   std::shared_ptr<void> data_;  // of type kUndefined: the error, if there is one

@@ -56,7 +56,10 @@ absl::StatusOr<std::ptrdiff_t> Position(const KernelContext& context, size_t por
 absl::Status SequenceAt(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Sequence* sequence, InputSequence(context, 0));
   AMP_ASSIGN_OR_RETURN(const std::ptrdiff_t position, Position(context, 1, sequence->elements.size()));
-  context.SetOutput(0, sequence->elements[static_cast<size_t>(position)]);
+  Datum element = sequence->elements[static_cast<size_t>(position)];
+  // A caller may have changed the elements of a sequence that an earlier run gave.
+  if (Tensor* const tensor = element.mutable_tensor()) tensor->set_magnitude_bound(Tensor::kUnbounded);
+  context.SetOutput(0, std::move(element));
   return absl::OkStatus();
 }
 
