@@ -9,7 +9,6 @@ namespace {
 
 constexpr int kBias = 127;
 constexpr int kMantissaBits = 23;
-constexpr uint32_t kMantissa = (uint32_t{1} << kMantissaBits) - 1;
 constexpr uint32_t kLargestExponent = 0xff;  // of infinities and NaN
 
 }  // namespace
