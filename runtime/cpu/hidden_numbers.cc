@@ -142,7 +142,11 @@ Bounds FindBounds(KernelContext& context, const ProductSums& sums, Look look) {
 
 absl::StatusOr<double> BoundOfResult(KernelContext& context, const ProductSums& sums) {
   const bool hides = absl::c_any_of(sums.steps, Hides);
-  if (!hides) return FindBounds(context, sums, Look::kAtNone).of_result;
+  if (!hides) {
+    // Constants are not looked at in vain.
+    const float known = Magnitude(context, 0, Look::kAtNone);
+    return std::isfinite(known) ? FindBounds(context, sums, Look::kAtNone).of_result : Tensor::kUnbounded;
+  }
   if (IsLongToLook(context, sums.steps, sums.result)) {
     return Refusal("weights that change, and take longer to look at than the result");
   }
