@@ -46,8 +46,8 @@ struct CastReport {
   std::vector<std::string> readers;
   int64_t num_elements = -1;  // -1: not known
   // For Report::graph: the value, and those of the nodes that read the cast.
-  std::optional<size_t> graph_value;
-  std::vector<size_t> reading_nodes;
+  std::optional<uint32_t> graph_value;
+  std::vector<uint32_t> reading_nodes;
 };
 
 // Nodes that went, as paths, and what stands for them: "folded into 'conv1'", "LayerNormalization n_1".

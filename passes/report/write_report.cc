@@ -207,11 +207,11 @@ void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>&
     for (const Use& use : model.value(node.Output(0)).uses) {
       count_for(use.node);
       if (report_.graph && node_index_.contains(use.node) && node_index_[use.node]) {
-        report.reading_nodes.push_back(*node_index_[use.node]);
+        report.reading_nodes.push_back(static_cast<uint32_t>(*node_index_[use.node]));
       }
     }
     if (!report_.graph || !report_.graph->index.contains(cast.value)) continue;
-    const size_t value = report_.graph->index[cast.value];
+    const uint32_t value = report_.graph->index[cast.value];
     if (value < report_.graph->values.size()) report.graph_value = value;
   }
 }
@@ -242,8 +242,9 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
     report_.graph->index = {};  // no more casts come
     for (const NodeId id : node_ids_) {
       const Node& node = model.node(id);
-      report_.graph->first_outputs.push_back(node.erased ? "" : model.value(node.Output(0)).name);
+      report_.graph->first_outputs.push_back(node.erased ? absl::string_view() : model.value(node.Output(0)).name);
     }
+    report_.graph->first_outputs.ShrinkToFit();
   }
   report_.changed = changed;
   report_.warnings = model.warnings();

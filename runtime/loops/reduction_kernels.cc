@@ -280,32 +280,41 @@ constexpr SumRule kSumOfSquares = {Squares, &UnaryLoops::square, Itself};
 constexpr SumRule kNorm = {Squares, &UnaryLoops::square, Root};
 constexpr SumRule kSumOfMagnitudes = {Magnitudes, &UnaryLoops::abs, Itself};
 
-template <const SumRule& kRule, ReadFunction kRead = ReadReduction>
-absl::Status ReduceToSums(KernelContext& context) {
+// Collects the runs of x in what `begin` makes for so many results, and writes what `finish` makes of that. `finish` gets
+// the number of elements behind each result, too.
+template <ReadFunction kRead, typename Begin, typename Finish>
+absl::Status Reduce(KernelContext& context, Begin begin, Finish finish) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, kRead(context));
   const Runs runs = RunsOf(x, reduction);
-  Sums sums(loops, runs.results, kRule.term, kRule.of_each == nullptr ? nullptr : loops.unary.*kRule.of_each);
-  Collect(runs, FloatSource(loops, x), sums);
+  auto collected = begin(loops, runs.results);
+  Collect(runs, FloatSource(loops, x), collected);
   const double count = static_cast<double>(x.num_elements()) / static_cast<double>(runs.results);
-  std::vector<float> values;
-  for (const double sum : sums.values()) values.push_back(static_cast<float>(kRule.finish(sum, count)));
+  std::vector<float> values = finish(collected, count);
   return WriteResults(context, reduction.dims, values);
 }
 
+template <const SumRule& kRule, ReadFunction kRead = ReadReduction>
+absl::Status ReduceToSums(KernelContext& context) {
+  const auto begin = [](const Loops& loops, size_t results) {
+    return Sums(loops, results, kRule.term, kRule.of_each == nullptr ? nullptr : loops.unary.*kRule.of_each);
+  };
+  return Reduce<kRead>(context, begin, [](Sums& sums, double count) {
+    std::vector<float> values;
+    for (const double sum : sums.values()) values.push_back(static_cast<float>(kRule.finish(sum, count)));
+    return values;
+  });
+}
+
 absl::Status ReduceToProducts(KernelContext& context) {
-  const Loops& loops = BestLoops();
-  context.Report(loops.name, DType::kFloat32);
-  const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, ReadReduction(context));
-  const Runs runs = RunsOf(x, reduction);
-  Products products(loops, runs.results);
-  Collect(runs, FloatSource(loops, x), products);
-  std::vector<float> values(runs.results);
-  loops.rows.to_float(products.values().data(), values.data(), values.size());
-  return WriteResults(context, reduction.dims, values);
+  const auto begin = [](const Loops& loops, size_t results) { return Products(loops, results); };
+  return Reduce<ReadReduction>(context, begin, [](const Products& products, double /*count*/) {
+    std::vector<float> values(products.values().size());
+    BestLoops().rows.to_float(products.values().data(), values.data(), values.size());
+    return values;
+  });
 }
 
 enum class Extreme { kMax, kMin };
@@ -313,15 +322,12 @@ enum class Extreme { kMax, kMin };
 template <Extreme kExtreme, ReadFunction kRead = ReadReduction>
 absl::Status ReduceToExtremes(KernelContext& context) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const Loops& loops = BestLoops();
-  context.Report(loops.name, DType::kFloat32);
-  const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, kRead(context));
-  const Runs runs = RunsOf(x, reduction);
-  Extremes extremes = kExtreme == Extreme::kMax ? Extremes(runs.results, loops.rows.max, loops.binary.max, -kInfinity)
-                                                : Extremes(runs.results, loops.rows.min, loops.binary.min, kInfinity);
-  Collect(runs, FloatSource(loops, x), extremes);
-  return WriteResults(context, reduction.dims, extremes.values());
+  const auto begin = [](const Loops& loops, size_t results) {
+    return kExtreme == Extreme::kMax ? Extremes(results, loops.rows.max, loops.binary.max, -kInfinity)
+                                     : Extremes(results, loops.rows.min, loops.binary.min, kInfinity);
+  };
+  return Reduce<kRead>(context, begin,
+                       [](Extremes& extremes, double /*count*/) { return std::move(extremes.values()); });
 }
 
 template <ReadFunction kRead = ReadReduction>

@@ -23,7 +23,7 @@ void AddResults(JsonText& json, const Report& report) {
   absl::flat_hash_set<absl::string_view> seen;
   for (size_t i = 0; i < report.nodes.size(); ++i) {
     const NodeReport& node = report.nodes[i];
-    const std::string& output = report.graph->first_outputs[i];
+    const absl::string_view output = report.graph->first_outputs[i];
     if (output.empty() || !seen.insert(output).second) continue;
     const Colours colours = ColoursOf(node);
     json.Key(output);

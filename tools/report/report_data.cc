@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/types/span.h"
 #include "nlohmann/json.hpp"
 
 namespace amp {
@@ -99,8 +100,12 @@ class DataWriter {
     Key(key);
     absl::StrAppend(&text_, "[", before, ",", after, "]");
   }
-  void Numbers(const std::vector<size_t>& numbers) {
-    AppendList(text_, numbers, [&](size_t number) { absl::StrAppend(&text_, number); });
+  void Numbers(absl::Span<const uint32_t> numbers) {
+    AppendList(text_, numbers, [&](uint32_t number) { absl::StrAppend(&text_, number); });
+  }
+  void Lists(absl::string_view name, const PackedLists<uint32_t>& lists) {
+    Key(name);
+    AppendList(text_, lists, [&](absl::Span<const uint32_t> list) { Numbers(list); });
   }
   void AddString(absl::string_view string) { absl::StrAppend(&text_, strings_.Of(string)); }
 
@@ -157,21 +162,15 @@ class DataWriter {
     NodeColumn("low", [&](const NodeReport& node) { text_ += node.is_low ? '1' : '0'; });
     NodeColumn("heavy", [&](const NodeReport& node) { text_ += node.is_heavy ? '1' : '0'; });
     if (report_.graph.has_value()) {
-      const auto& nodes = report_.graph->nodes;
-      Key("inputs");
-      AppendList(text_, nodes, [&](const ReportGraph::Node& node) { Numbers(node.inputs); });
-      Key("outputs");
-      AppendList(text_, nodes, [&](const ReportGraph::Node& node) { Numbers(node.outputs); });
+      const ReportGraph& graph = *report_.graph;
+      Lists("inputs", graph.node_inputs);
+      Lists("outputs", graph.node_outputs);
       Key("bodies");  // of few nodes: [node, inputs, outputs]
-      std::vector<size_t> owners;
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        if (!nodes[i].body_inputs.empty() || !nodes[i].body_outputs.empty()) owners.push_back(i);
-      }
-      AppendList(text_, owners, [&](size_t i) {
-        absl::StrAppend(&text_, "[", i, ",");
-        Numbers(nodes[i].body_inputs);
+      AppendList(text_, graph.bodies, [&](const ReportGraph::Bodies& bodies) {
+        absl::StrAppend(&text_, "[", bodies.node, ",");
+        Numbers(bodies.inputs);
         text_ += ',';
-        Numbers(nodes[i].body_outputs);
+        Numbers(bodies.outputs);
         text_ += ']';
       });
     }
@@ -185,8 +184,9 @@ class DataWriter {
     };
     Key("values");
     absl::StrAppend(&text_, "{\"count\":", graph.values.size());
-    column("name", [&](const ReportValue& value) { AddString(value.name); });
-    column("type", [&](const ReportValue& value) { AddString(value.type); });
+    Key("name");
+    AppendList(text_, graph.value_names, [&](absl::string_view value) { AddString(value); });
+    column("type", [&](const ReportValue& value) { AddString(graph.types[value.type]); });
     column("bytes", [&](const ReportValue& value) { absl::StrAppend(&text_, value.num_bytes); });
     column("constant", [&](const ReportValue& value) { text_ += value.is_constant ? '1' : '0'; });
     Key("observed");
