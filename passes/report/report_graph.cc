@@ -42,7 +42,7 @@ class Describer {
  private:
   static constexpr uint32_t kNoIndex = static_cast<uint32_t>(-1);
 
-  // Of the node that is added.
+  // Adds what the graphs of the node read and give.
   void AddBodies(const Node& node) {
     ReportGraph::Bodies bodies;
     bodies.node = graph_.node_inputs.size();

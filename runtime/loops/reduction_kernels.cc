@@ -280,8 +280,8 @@ constexpr SumRule kSumOfSquares = {Squares, &UnaryLoops::square, Itself};
 constexpr SumRule kNorm = {Squares, &UnaryLoops::square, Root};
 constexpr SumRule kSumOfMagnitudes = {Magnitudes, &UnaryLoops::abs, Itself};
 
-// Collects the runs of x in what `begin` makes for so many results, and writes what `finish` makes of that. `finish` gets
-// the number of elements behind each result, too.
+// Collects the runs of x in what `begin` makes for so many results, and writes what `finish` makes of that and of the
+// number of elements behind each result.
 template <ReadFunction kRead, typename Begin, typename Finish>
 absl::Status Reduce(KernelContext& context, Begin begin, Finish finish) {
   const Loops& loops = BestLoops();
