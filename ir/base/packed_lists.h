@@ -1,5 +1,5 @@
 // Lists in one piece, found by number: for hundreds of thousands of short ones, each of which would otherwise take a
-// block of memory of its own. They do not change once they are added.
+// block of memory of its own. They do not change once they are added. (IdRows is made at once, of pairs in any order.)
 #ifndef AMP_IR_BASE_PACKED_LISTS_H_
 #define AMP_IR_BASE_PACKED_LISTS_H_
 

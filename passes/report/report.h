@@ -2,6 +2,7 @@
 #ifndef AMP_PASSES_REPORT_REPORT_H_
 #define AMP_PASSES_REPORT_REPORT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
