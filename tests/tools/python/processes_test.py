@@ -53,6 +53,19 @@ class Processes(unittest.TestCase):
             amp.rewrite(mlp())
         self.assertLess(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 8192)
 
+    def test_importing_loads_no_slow_modules(self):
+        slow = ("dataclasses", "inspect", "numpy", "pathlib", "tempfile", "zipfile")
+        script = f"""
+import sys
+
+before = set(sys.modules)
+import amp_rewrite
+
+print(sorted((set(sys.modules) - before) & set({slow})))
+"""
+        found = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+        self.assertEqual(found.strip(), "[]")
+
     def test_feeds_may_change_during_a_run(self):
         session = amp.Session(mlp((2048, 2048, 4)), threads=1)
         feeds = {"x": np.ones((256, 2048), "float32")}

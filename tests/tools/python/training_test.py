@@ -73,6 +73,8 @@ class Training(unittest.TestCase):
         done = trainer.step({"x": self.x * np.float32("nan"), "labels": self.labels})
         self.assertFalse(done.finite)
         self.assertLess(done.loss_scale, 65536)
+        self.assertEqual(done, done)
+        self.assertNotEqual(done, done._replace())
 
     def test_nan_is_not_saved(self):
         trainer = amp.Trainer(self.step)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import pathlib
 import threading
 from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_void_p
 from typing import Any, Callable, Generator, Optional, Union
@@ -143,31 +142,35 @@ _OTHERS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-def library_path() -> pathlib.Path:
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
+
+
+def library_path() -> str:
     """Where the library is: in the package, or where AMP_REWRITE_LIBRARY says, for builds of one's own.
 
     A build of one's own uses the system's protobuf. TensorFlow's symbols replace that one's where it is imported first:
     the two do not live in one process. The package's library has its own inside.
     """
-    chosen = os.environ.get("AMP_REWRITE_LIBRARY")
-    return pathlib.Path(chosen) if chosen else pathlib.Path(__file__).resolve().parent / "lib" / "libamp_c.so"
+    return os.environ.get("AMP_REWRITE_LIBRARY") or os.path.join(_PACKAGE, "lib", "libamp_c.so")
 
 
 def _load_openmp(library: ctypes.CDLL) -> None:
     """Loads the wheel's own libgomp so that waiting threads sleep soon: it reads the environment when it is loaded."""
-    own = sorted(pathlib.Path(__file__).resolve().parent.with_name("amp_rewrite.libs").glob("libgomp*"))
+    folder = os.path.join(os.path.dirname(_PACKAGE), "amp_rewrite.libs")
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    own = [file for file in files if file.startswith("libgomp")]
     if not own or "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
         return
     os.environ["GOMP_SPINCOUNT"] = library.amp_spin_count().decode()
     try:
-        ctypes.CDLL(str(own[0]))
+        ctypes.CDLL(os.path.join(folder, own[0]))
     finally:
         del os.environ["GOMP_SPINCOUNT"]
 
 
 def _load() -> ctypes.CDLL:
     path = library_path()
-    library = ctypes.CDLL(str(path))
+    library = ctypes.CDLL(path)
     for name, arguments in _CODES.items():
         function = getattr(library, name)
         function.restype = c_int

@@ -6,7 +6,6 @@ import ctypes
 import functools
 import json
 import os
-import pathlib
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, Optional, Union
 
@@ -320,6 +319,7 @@ def _rewrite_path(
 ) -> RewriteResult:
     """By way of a temporary file, so that weights in external data are found."""
     held = json.dumps({**json.loads(words), "external_data": "never"}).encode()
+    import pathlib
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:
@@ -408,6 +408,7 @@ def observe_ranges(model: PathLike, samples: Any, **options: Unpack[RewriteOptio
     """
     if isinstance(samples, (list, tuple)) and not samples:
         raise ValueError("samples: expected samples, found none")
+    import pathlib
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="amp_rewrite_") as folder:

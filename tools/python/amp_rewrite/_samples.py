@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from typing import Any, Iterable, Mapping, Union
 
 from . import _arrays, _errors
@@ -39,6 +38,7 @@ class SampleFiles:
             return os.fspath(sample)
         if not isinstance(sample, Mapping):
             raise TypeError(f"{what}: expected a path or a dict of arrays, found {type(sample).__name__}")
+        import pathlib
         import tempfile
         import zipfile
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import dataclasses
 import json
 import threading
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
+import types
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _arrays, _errors, _library, _models, _options
 
@@ -20,8 +20,7 @@ Feeds = Mapping[str, Any]
 _ONNX_NAMES = {"float32": "float", "float64": "double", "complex64": "complex64", "complex128": "complex128"}
 
 
-@dataclasses.dataclass(frozen=True)
-class ValueInfo:
+class ValueInfo(NamedTuple):
     """An input or output of a model.
 
     Attributes:
@@ -237,8 +236,7 @@ def _check(context: _library.Context, code: int, feeds: Feeds) -> None:
         raise _arrays.check_float64(error, feeds) from None
 
 
-@dataclasses.dataclass(frozen=True)
-class OutputDifference:
+class OutputDifference(NamedTuple):
     """How far an output of one model is from that of another.
 
     Attributes:
@@ -262,11 +260,10 @@ class OutputDifference:
     cosine: float = 1.0
     new_non_finite: int = 0
     unequal: int = 0
-    ulps: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    ulps: Mapping[str, Any] = types.MappingProxyType({})
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """How far apart the outputs of two models are.
 
     Attributes:
