@@ -164,18 +164,22 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
   if (way == Way::kFolded && types.converts && context.IsConstantInput(1)) {
     const ProductSize size{shape.ViewOfY(way)[0], shape.k, shape.n,
                            NumResiduals(context, steps, ElementsBetween(y, 0, y.size()))};
+    const auto view = [&](const Tensor& operand) { return shape.ViewOfOperand(operand.dims(), way); };
+    const auto prepare = [&](const Tiling& tiling, bool packs) -> absl::Status {
+      AMP_ASSIGN_OR_RETURN(
+          product.tiles, PrepareTiles(context, {size, tiling, types.compute, shape.transposes_b, packs, steps, view}));
+      return absl::OkStatus();
+    };
+    if (types.compute != context.Input(1).dtype() && IsBetterWidenedInRuns(size)) {
+      absl::Status status = prepare(ChooseWidenedTiling(size), false);
+      if (!IsRefusal(status)) return status;
+    }
     const Tiling tiling = TilingOf(context, size, shape, steps, types);
-    if (!tiling.HasWholeRows(size)) {
-      const auto view = [&](const Tensor& operand) { return shape.ViewOfOperand(operand.dims(), way); };
-      absl::StatusOr<std::shared_ptr<const TiledProduct>> tiles =
-          PrepareTiles(context, {size, tiling, types.compute, shape.transposes_b, steps, view});
-      if (tiles.ok()) {
-        product.tiles = *std::move(tiles);
-        return absl::OkStatus();
-      }
-      if (!IsRefusal(tiles.status())) return tiles.status();
-    } else {
+    if (tiling.HasWholeRows(size)) {
       parts.size = tiling.rows;
+    } else {
+      absl::Status status = prepare(tiling, true);
+      if (!IsRefusal(status)) return status;
     }
   }
   product.parts = parts;
@@ -247,7 +251,11 @@ absl::Status ProductOf(KernelContext& context, DType gives) {
   }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
   AMP_ASSIGN_OR_RETURN(const double bound, BoundOfResult(context, {product.steps, MostTerms(b), product.y_dims}));
-  if (product.tiles != nullptr) return RunTiles(context, *product.tiles, product.stored_as, product.y_dims);
+  if (product.tiles != nullptr) {
+    AMP_RETURN_IF_ERROR(RunTiles(context, *product.tiles, product.stored_as, product.y_dims));
+    context.SetMagnitudeBound(0, bound);
+    return absl::OkStatus();
+  }
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
   AMP_RETURN_IF_ERROR(RunInParts(context, {.operation = product,
                                            .compute = compute,

@@ -4,8 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "runtime/cpu/make_primitive.h"
+#include "runtime/cpu/widened_tile.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/onednn/open_library.h"
 
@@ -14,6 +16,9 @@ namespace {
 
 constexpr int64_t kFloatBytes = sizeof(float);
 constexpr int64_t kRowGranule = 16, kLeastDepth = 128, kLeastColumns = 192, kMostCuts = 64;
+// Elements between rows of x, and between columns of weights, that are widened: their starts do not share the few
+// places of a cache that way.
+constexpr int64_t kPadding = 16;
 
 // ---- choosing -------------------------------------------------------------------------------------------------------
 
@@ -55,18 +60,28 @@ std::vector<int64_t> RowParts(int64_t m) {
 
 enum class DepthPart { kFirst, kMiddle, kLast };
 
+// Elements between columns of a tile of weights that is widened.
+int64_t StepOfWidened(const Tiling& tiling) { return tiling.depth + kPadding; }
+
+// Operand b of a tile: a part of the weights as they are, to be packed, or one that was widened.
+onednn::Operand WeightsOfTile(const TileSpec& spec, int64_t columns) {
+  onednn::Operand b{spec.compute, {spec.tiling.depth, columns}, {1, StepOfWidened(spec.tiling)}};
+  if (spec.packs && spec.transposes_b) b.strides = {1, spec.size.k};
+  if (spec.packs && !spec.transposes_b) b.strides = {spec.size.n, 1};
+  return b;
+}
+
 absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeTile(const KernelContext& context, const TileSpec& spec,
-                                                            int64_t rows, DepthPart part, TiledProduct& product) {
+                                                            int64_t rows, int64_t columns, DepthPart part,
+                                                            TiledProduct& product) {
   const Tiling& tiling = spec.tiling;
   const ProductSize& size = spec.size;
   const bool is_alone = tiling.depth == size.k;
   onednn::MatMulSpec matmul{
-      .a = RowMajorOperand(spec.compute, {rows, tiling.depth}),
-      .b = {spec.compute,
-            {tiling.depth, tiling.columns},
-            spec.transposes_b ? std::vector<int64_t>{1, size.k} : std::vector<int64_t>{size.n, 1}},
-      .y = RowMajorOperand(DType::kFloat32, {rows, tiling.columns}),
-      .packs_b = true,
+      .a = {spec.compute, {rows, tiling.depth}, {spec.packs ? tiling.depth : size.k + kPadding, 1}},
+      .b = WeightsOfTile(spec, columns),
+      .y = RowMajorOperand(DType::kFloat32, {rows, columns}),
+      .packs_b = spec.packs,
       .adds_to_y = part != DepthPart::kFirst && !is_alone};
   if (part == DepthPart::kLast) {
     std::vector<TileOperand> operands;
@@ -75,7 +90,7 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeTile(const KernelContext&
       if (!view.has_value()) return std::nullopt;
       const bool by_row = (*view)[0] != 1, by_column = (*view)[1] != 1;
       operands.push_back({.by_row = by_row, .by_column = by_column});
-      return FittedOperand{RowMajorOperand(spec.compute, {by_row ? rows : 1, by_column ? tiling.columns : 1}), 0};
+      return FittedOperand{RowMajorOperand(spec.compute, {by_row ? rows : 1, by_column ? columns : 1}), 0};
     };
     std::optional<LibraryEpilogue> epilogue = FitEpilogue(context, spec.steps, std::nullopt, fit);
     if (!epilogue.has_value()) return Refusal("an operand does not fit the result");
@@ -87,25 +102,44 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeTile(const KernelContext&
 }
 
 absl::StatusOr<TilePrimitives> MakeTiles(const KernelContext& context, const TileSpec& spec, int64_t rows,
-                                         TiledProduct& product) {
+                                         int64_t columns, TiledProduct& product) {
   TilePrimitives tiles;
-  AMP_ASSIGN_OR_RETURN(tiles.last, MakeTile(context, spec, rows, DepthPart::kLast, product));
+  AMP_ASSIGN_OR_RETURN(tiles.last, MakeTile(context, spec, rows, columns, DepthPart::kLast, product));
   if (spec.tiling.depth == spec.size.k) return tiles;
-  AMP_ASSIGN_OR_RETURN(tiles.first, MakeTile(context, spec, rows, DepthPart::kFirst, product));
+  AMP_ASSIGN_OR_RETURN(tiles.first, MakeTile(context, spec, rows, columns, DepthPart::kFirst, product));
   if (spec.tiling.depth * 2 == spec.size.k) return tiles;
-  AMP_ASSIGN_OR_RETURN(tiles.middle, MakeTile(context, spec, rows, DepthPart::kMiddle, product));
+  AMP_ASSIGN_OR_RETURN(tiles.middle, MakeTile(context, spec, rows, columns, DepthPart::kMiddle, product));
   return tiles;
+}
+
+absl::Status MakeAllTiles(const KernelContext& context, const TileSpec& spec, TiledProduct& product) {
+  const Tiling& tiling = spec.tiling;
+  const std::array<int64_t, 2> rows = {tiling.rows, spec.size.m % tiling.rows};
+  const std::array<int64_t, 2> columns = {tiling.columns, spec.size.n % tiling.columns};
+  for (size_t last_row = 0; last_row < rows.size(); ++last_row) {
+    for (size_t last_column = 0; last_column < columns.size(); ++last_column) {
+      if (rows[last_row] == 0 || columns[last_column] == 0) continue;
+      AMP_ASSIGN_OR_RETURN(product.primitives[last_row][last_column],
+                           MakeTiles(context, spec, rows[last_row], columns[last_column], product));
+    }
+  }
+  return absl::OkStatus();
 }
 
 std::vector<const onednn::Primitive*> AllTiles(const TiledProduct& product) {
   std::vector<const onednn::Primitive*> all;
-  for (const TilePrimitives* tiles : {&product.of_rows, &product.of_last_rows}) {
-    for (const auto* primitive : {&tiles->first, &tiles->middle, &tiles->last}) {
-      if (*primitive != nullptr) all.push_back(primitive->get());
+  for (const auto& of_rows : product.primitives) {
+    for (const TilePrimitives& tiles : of_rows) {
+      for (const auto* primitive : {&tiles.first, &tiles.middle, &tiles.last}) {
+        if (*primitive != nullptr) all.push_back(primitive->get());
+      }
     }
   }
   return all;
 }
+
+// One that applies the epilogue, for a whole tile.
+const onednn::Primitive& WholeTile(const TiledProduct& product) { return *product.primitives[0][0].last; }
 
 bool WantOnePacking(const TiledProduct& product) {
   const std::vector<const onednn::Primitive*> all = AllTiles(product);
@@ -135,7 +169,7 @@ absl::StatusOr<std::vector<Tensor>> PackAll(const KernelContext& context, const 
 }
 
 absl::Status PackTiles(KernelContext& context, const TileSpec& spec, TiledProduct& product) {
-  const onednn::Primitive& primitive = *product.of_rows.last;
+  const onednn::Primitive& primitive = WholeTile(product);
   if (primitive.packed_bytes() == 0) return Refusal("weights that are not packed");
   auto& state = context.State<TiledWeights>();
   const absl::MutexLock lock(&state.mutex);
@@ -172,12 +206,16 @@ void ForEachRow(const Patch& patch, const Visit& visit) {
   });
 }
 
-// Copy a patch of a matrix with rows of `width` elements to a matrix of its own, of another type, and back.
-void ReadPatch(const Tensor& from, int64_t width, const Patch& patch, Tensor& to) {
+// Copy a patch of a matrix with rows of `width` elements to a matrix of its own, of another type, and back. `step`:
+// elements between rows of that matrix.
+void ReadPatch(const Tensor& from, int64_t width, const Patch& patch, Tensor& to, int64_t step) {
   ForEachRow(patch, [&](int64_t row) {
-    ConvertLine(At(from, (patch.row + row) * width + patch.column), from.dtype(), At(to, row * patch.columns),
-                to.dtype(), static_cast<size_t>(patch.columns));
+    ConvertLine(At(from, (patch.row + row) * width + patch.column), from.dtype(), At(to, row * step), to.dtype(),
+                static_cast<size_t>(patch.columns));
   });
+}
+void ReadPatch(const Tensor& from, int64_t width, const Patch& patch, Tensor& to) {
+  ReadPatch(from, width, patch, to, patch.columns);
 }
 void WritePatch(const Tensor& from, const Patch& patch, int64_t width, Tensor& to) {
   ForEachRow(patch, [&](int64_t row) {
@@ -194,14 +232,19 @@ class TileRun {
   absl::Status Run(DType stored_as, const Dims& y_dims) {
     AMP_RETURN_IF_ERROR(MakeResult(stored_as, y_dims));
     AMP_RETURN_IF_ERROR(MakeMemory());
-    Patch patch{.columns = tiling_.columns};
+    Patch patch;
     for (patch.row = 0; patch.row < size_.m; patch.row += tiling_.rows) {
       patch.rows = std::min(tiling_.rows, size_.m - patch.row);
+      if (Widens()) {
+        ReadPatch(context_.Input(0), size_.k, {.row = patch.row, .rows = patch.rows, .columns = size_.k}, x_part_,
+                  size_.k + kPadding);
+      }
       for (patch.column = 0; patch.column < size_.n; patch.column += tiling_.columns) {
+        patch.columns = std::min(tiling_.columns, size_.n - patch.column);
         AMP_RETURN_IF_ERROR(RunPatch(patch));
       }
     }
-    context_.Report(product_.of_rows.last->implementation(), product_.compute);
+    context_.Report(WholeTile(product_).implementation(), product_.compute);
     return absl::OkStatus();
   }
 
@@ -221,8 +264,12 @@ class TileRun {
   }
 
   absl::Status MakeMemory() {
-    AMP_ASSIGN_OR_RETURN(x_part_, context_.MakeScratch(product_.compute, {tiling_.rows * tiling_.depth}));
+    const int64_t x_columns = Widens() ? size_.k + kPadding : tiling_.depth;
+    AMP_ASSIGN_OR_RETURN(x_part_, context_.MakeScratch(product_.compute, {tiling_.rows * x_columns}));
     AMP_ASSIGN_OR_RETURN(y_part_, context_.MakeScratch(DType::kFloat32, {tiling_.rows * tiling_.columns}));
+    if (Widens()) {
+      AMP_ASSIGN_OR_RETURN(w_part_, context_.MakeScratch(product_.compute, {tiling_.columns * StepOfWidened(tiling_)}));
+    }
     for (const TileOperand& operand : product_.operands) {
       const Tensor& x = context_.Input(operand.port);
       const bool is_cut = operand.by_row && operand.by_column;
@@ -250,8 +297,26 @@ class TileRun {
     return part.bytes().data();
   }
 
+  bool Widens() const { return product_.weights == nullptr; }
+
+  const void* WidenWeights(int64_t depth, const Patch& patch) {
+    const Tensor& b = context_.Input(1);
+    const bool is_transposed = product_.transposes_b;
+    const int64_t step = is_transposed ? size_.k : size_.n;
+    const int64_t place = is_transposed ? patch.column * step + depth : depth * step + patch.column;
+    WidenTile({.first = reinterpret_cast<const uint16_t*>(At(b, place)),
+               .dtype = b.dtype(),
+               .step = step,
+               .is_transposed = is_transposed,
+               .depth = tiling_.depth,
+               .columns = patch.columns},
+              w_part_.mutable_elements<float>().data(), StepOfWidened(tiling_));
+    return w_part_.bytes().data();
+  }
+
   absl::Status RunPatch(const Patch& patch) {
-    const TilePrimitives& tiles = patch.rows == tiling_.rows ? product_.of_rows : product_.of_last_rows;
+    const bool is_last_row = patch.rows != tiling_.rows, is_last_column = patch.columns != tiling_.columns;
+    const TilePrimitives& tiles = product_.primitives[is_last_row ? 1 : 0][is_last_column ? 1 : 0];
     const int64_t depths = size_.k / tiling_.depth;
     const auto first_tile = static_cast<size_t>(patch.column / tiling_.columns * depths);
     onednn::Primitive::Arguments arguments;
@@ -261,9 +326,15 @@ class TileRun {
     for (int64_t i = 0; i < depths; ++i) {
       const bool is_last = i + 1 == depths;
       const onednn::Primitive& tile = is_last ? *tiles.last : i == 0 ? *tiles.first : *tiles.middle;
-      ReadPatch(context_.Input(0), size_.k,
-                {.row = patch.row, .column = i * tiling_.depth, .rows = patch.rows, .columns = tiling_.depth}, x_part_);
-      arguments.b = (*product_.weights)[first_tile + static_cast<size_t>(i)].bytes().data();
+      const int64_t depth = i * tiling_.depth;
+      if (Widens()) {
+        arguments.a = At(x_part_, depth);
+        arguments.b = WidenWeights(depth, patch);
+      } else {
+        ReadPatch(context_.Input(0), size_.k,
+                  {.row = patch.row, .column = depth, .rows = patch.rows, .columns = tiling_.depth}, x_part_);
+        arguments.b = (*product_.weights)[first_tile + static_cast<size_t>(i)].bytes().data();
+      }
       for (size_t operand = 0; is_last && operand < operand_parts_.size(); ++operand) {
         arguments.post_operands.push_back(ReadOperand(operand, patch));
       }
@@ -279,7 +350,7 @@ class TileRun {
   const ProductSize& size_;
   const Tiling& tiling_;
   Tensor* y_ = nullptr;
-  Tensor x_part_, y_part_, scratch_;
+  Tensor x_part_, w_part_, y_part_, scratch_;
   std::vector<Tensor> operand_parts_;
 };
 
@@ -316,15 +387,38 @@ Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Til
   return best;
 }
 
+Tiling ChooseWidenedTiling(const ProductSize& size) {
+  constexpr int64_t kMostDepth = 768, kTileElements = 144 << 10, kNarrowest = 64;
+  constexpr int64_t kLeastBytes = 1 << 20, kMostBytes = 4 << 20, kPartOfWeights = 4;
+  Tiling tiling{.depth = size.k};
+  for (const int64_t depth : EqualParts(size.k, kLeastDepth)) {
+    if (tiling.depth > kMostDepth) tiling.depth = depth;  // the largest comes first
+  }
+  tiling.columns = std::min(size.n, std::max(kTileElements / tiling.depth / kRowGranule * kRowGranule, kNarrowest));
+  const int64_t bytes = std::clamp(size.k * size.n * kFloatBytes / kPartOfWeights, kLeastBytes, kMostBytes);
+  const int64_t of_row = (size.k + tiling.columns * (1 + size.residuals)) * kFloatBytes;
+  tiling.rows = std::min(size.m, std::max(bytes / of_row / kRowGranule, int64_t{1}) * kRowGranule);
+  return tiling;
+}
+
+bool IsBetterWidenedInRuns(const ProductSize& size) {
+  constexpr int64_t kFewWeights = 1 << 16;
+  static const bool packs_in_runs = [] {
+    const onednn::Operand square = RowMajorOperand(DType::kFloat32, {128, 128});
+    const auto product = MakeMatMul({.a = square, .b = square, .y = square});
+    return product.ok() && absl::StartsWith((*product)->implementation(), "gemm:");
+  }();
+  return packs_in_runs && size.k * size.n >= kFewWeights;
+}
+
 absl::StatusOr<std::shared_ptr<const TiledProduct>> PrepareTiles(KernelContext& context, const TileSpec& spec) {
   auto product = std::make_shared<TiledProduct>();
   product->size = spec.size;
   product->tiling = spec.tiling;
   product->compute = spec.compute;
-  AMP_ASSIGN_OR_RETURN(product->of_rows, MakeTiles(context, spec, spec.tiling.rows, *product));
-  if (const int64_t last = spec.size.m % spec.tiling.rows; last != 0) {
-    AMP_ASSIGN_OR_RETURN(product->of_last_rows, MakeTiles(context, spec, last, *product));
-  }
+  product->transposes_b = spec.transposes_b;
+  AMP_RETURN_IF_ERROR(MakeAllTiles(context, spec, *product));
+  if (!spec.packs) return product;
   if (!WantOnePacking(*product)) return Refusal("weights that are packed in several ways");
   AMP_RETURN_IF_ERROR(PackTiles(context, spec, *product));
   return product;

@@ -5,9 +5,13 @@
 //     for each 256 columns:  for each 256 of the depth:  y float32[128,256] += x float32[128,256] tile   y float16[...]
 //
 // Weights are then read once per tile's rows. Cutting finely along rows alone would read them more often.
+//
+// Weights of 16 bits stay as they are where the library packs float32 in every run, which it does with AVX2 alone: each
+// run widens one tile after another into a cache. Elsewhere all tiles are widened and packed once, and kept.
 #ifndef AMP_RUNTIME_CPU_TILED_PRODUCT_H_
 #define AMP_RUNTIME_CPU_TILED_PRODUCT_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,7 +35,7 @@ struct ProductSize {
   int64_t residuals = 0;
 };
 
-// The size of a tile. Depth divides k, columns divides n.
+// The size of a tile. Depth divides k; columns divides n, but where weights are widened in every run.
 struct Tiling {
   int64_t rows = 1, depth = 1, columns = 1;
 
@@ -47,6 +51,12 @@ struct TileBudget {
 // Returns the tiling that is expected to be fastest within the budget; if there is none, a few whole rows. `kept`: a
 // tiling whose depth and columns must be used, unless whole rows are; null: any.
 Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Tiling* kept = nullptr);
+// Returns the tiling for weights that every run widens: a tile of them stays in a cache, and whole rows of x are held
+// beside it. The last tile of columns may be narrower.
+Tiling ChooseWidenedTiling(const ProductSize& size);
+// Whether weights of 16 bits are rather widened in every run than kept in float32: the library packs float32 in every
+// run anyway, and they are not few.
+bool IsBetterWidenedInRuns(const ProductSize& size);
 
 // An operand of the epilogue, and the axes of the result along which it varies.
 struct TileOperand {
@@ -54,8 +64,8 @@ struct TileOperand {
   bool by_row = false, by_column = false;
 };
 
-// The primitives for one number of rows: for the first tile of the depth, those in the middle, and the last one, which
-// applies the epilogue.
+// The primitives for one number of rows and columns: for the first tile of the depth, those in the middle, and the last
+// one, which applies the epilogue.
 struct TilePrimitives {
   std::unique_ptr<onednn::Primitive> first, middle, last;
 };
@@ -64,8 +74,10 @@ struct TiledProduct {
   ProductSize size;
   Tiling tiling;
   DType compute = DType::kUndefined;
-  TilePrimitives of_rows, of_last_rows;
-  // Packed tiles: for each block of columns, all tiles of the depth.
+  // By whether the rows are the last ones, and the columns, where those are fewer.
+  std::array<std::array<TilePrimitives, 2>, 2> primitives;
+  bool transposes_b = false;
+  // Packed tiles: for each block of columns, all tiles of the depth. Null: each run widens one tile after another.
   std::shared_ptr<const std::vector<Tensor>> weights;
   std::vector<TileOperand> operands;
 };
@@ -86,6 +98,7 @@ struct TileSpec {
   Tiling tiling;
   DType compute = DType::kUndefined;
   bool transposes_b = false;
+  bool packs = false;  // all tiles once, to keep them
   const std::vector<EpilogueStep>& steps;
   std::function<std::optional<Dims>(const Tensor&)> view_of_operand;
 };

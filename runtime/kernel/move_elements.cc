@@ -48,7 +48,8 @@ StridedAxes Merged(absl::Span<const int64_t> dims, absl::Span<const int64_t> str
 }
 
 template <typename T, size_t... i>
-typename Square<T>::Row EvenOnes(typename Square<T>::Row a, typename Square<T>::Row b, std::index_sequence<i...>) {
+typename RegisterSquare<T>::Row EvenOnes(typename RegisterSquare<T>::Row a, typename RegisterSquare<T>::Row b,
+                                         std::index_sequence<i...>) {
   return __builtin_shufflevector(a, b, (2 * i)...);
 }
 
@@ -57,14 +58,14 @@ template <typename T>
 void CopyEveryOther(const T* from, T* to, int64_t length) {
   int64_t i = 0;
   if constexpr (std::is_integral_v<T>) {
-    using Row = typename Square<T>::Row;
-    constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+    using Row = typename RegisterSquare<T>::Row;
+    constexpr auto kSide = static_cast<int64_t>(RegisterSquare<T>::kSide);
     // The last element that is read lies behind the last one that is wanted: that is left to the loop below.
     for (; i + kSide < length; i += kSide) {
       Row first, second;
       std::memcpy(&first, from + 2 * i, sizeof(Row));
       std::memcpy(&second, from + 2 * i + kSide, sizeof(Row));
-      const Row picked = EvenOnes<T>(first, second, std::make_index_sequence<Square<T>::kSide>());
+      const Row picked = EvenOnes<T>(first, second, std::make_index_sequence<RegisterSquare<T>::kSide>());
       std::memcpy(to + i, &picked, sizeof(Row));
     }
   }

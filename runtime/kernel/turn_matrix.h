@@ -25,7 +25,7 @@ struct Turn {
 
 // n rows of n elements each, as one register holds them.
 template <typename T>
-struct Square {
+struct RegisterSquare {
   static constexpr size_t kSide = 16 / sizeof(T);
   typedef T Row __attribute__((vector_size(16)));  // NOLINT(modernize-use-using): GCC wants it of a template's type
 
@@ -42,7 +42,7 @@ struct Square {
     constexpr auto kIndices = std::make_index_sequence<kSide>();
 #pragma GCC unroll 4
     for (size_t round = 1; round < kSide; round *= 2) {
-      Square next;
+      RegisterSquare next;
 #pragma GCC unroll 8
       for (size_t i = 0; i < kSide / 2; ++i) {
         next.rows[2 * i] = Interleaved<0>(rows[i], rows[i + kSide / 2], kIndices);
@@ -55,8 +55,8 @@ struct Square {
 
 template <typename T>
 void TurnSquare(const T* from, T* to, const Turn& turn) {
-  Square<T> square;
-  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  RegisterSquare<T> square;
+  constexpr auto kSide = static_cast<int64_t>(RegisterSquare<T>::kSide);
 #pragma GCC unroll 16
   for (int64_t c = 0; c < kSide; ++c) std::memcpy(&square.rows[c], from + c * turn.from_step, sizeof(square.rows[c]));
   square.Turn();
@@ -75,12 +75,12 @@ void TurnOneByOne(const T* from, T* to, const Turn& turn) {
 // overwritten by the next row.
 template <typename T>
 void TurnFewColumns(const T* from, T* to, const Turn& turn) {
-  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  constexpr auto kSide = static_cast<int64_t>(RegisterSquare<T>::kSide);
   const T* columns[kSide];  // the last one as often as it takes
   for (int64_t c = 0; c < kSide; ++c) columns[c] = from + std::min(c, turn.columns - 1) * turn.from_step;
   int64_t r = 0;
   for (; (r + kSide - 1) * turn.columns + kSide <= turn.rows * turn.columns; r += kSide) {
-    Square<T> square;
+    RegisterSquare<T> square;
 #pragma GCC unroll 16
     for (int64_t c = 0; c < kSide; ++c) std::memcpy(&square.rows[c], columns[c] + r, sizeof(square.rows[c]));
     square.Turn();
@@ -96,10 +96,10 @@ void TurnFewColumns(const T* from, T* to, const Turn& turn) {
 // Turns fewer rows than a register has elements, which lie one behind the other in `from`.
 template <typename T>
 void TurnFewRows(const T* from, T* to, const Turn& turn) {
-  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  constexpr auto kSide = static_cast<int64_t>(RegisterSquare<T>::kSide);
   int64_t c = 0;
   for (; (c + kSide - 1) * turn.rows + kSide <= turn.rows * turn.columns; c += kSide) {
-    Square<T> square;
+    RegisterSquare<T> square;
     const T* next = from + c * turn.rows;
 #pragma GCC unroll 16
     for (int64_t i = 0; i < kSide; ++i, next += turn.rows) std::memcpy(&square.rows[i], next, sizeof(square.rows[i]));
@@ -114,7 +114,8 @@ void TurnFewRows(const T* from, T* to, const Turn& turn) {
 template <typename T>
 void TurnMatrix(const T* from, T* to, const Turn& turn) {
   if constexpr (std::is_integral_v<T>) {
-    constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide), kTile = std::max<int64_t>(kSide, 64 / sizeof(T));
+    constexpr auto kSide = static_cast<int64_t>(RegisterSquare<T>::kSide),
+                   kTile = std::max<int64_t>(kSide, 64 / sizeof(T));
     if (turn.columns < kSide && turn.to_step == turn.columns) return TurnFewColumns(from, to, turn);
     if (turn.rows < kSide && turn.from_step == turn.rows) return TurnFewRows(from, to, turn);
     const int64_t rows = turn.rows / kSide * kSide, columns = turn.columns / kSide * kSide;

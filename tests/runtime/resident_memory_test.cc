@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "onnx/onnx_pb.h"
+#include "runtime/cpu/tiled_product.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
@@ -71,6 +72,31 @@ TEST_CASE("weights of a file are held once, in their own type, also while they a
 #if !defined(__SANITIZE_ADDRESS__)
     CHECK(static_cast<double>(grown) < 1.3 * static_cast<double>(bytes));
     CHECK((!knows_peak || static_cast<double>(peak) < 1.3 * static_cast<double>(bytes)));
+#endif
+  }
+}
+
+TEST_CASE("weights of 16 bits stay as they are where runs of many rows widen them") {
+  constexpr int64_t kRows = 64;
+  if (!IsBetterWidenedInRuns({kRows, kWidth, kWidth})) {
+    WARN("SKIPPED: oneDNN is missing, or keeps packed weights on this processor");
+    return;
+  }
+  const ScratchFolder folder;
+  constexpr int64_t kLibrary = 48 << 20;  // what is read of it, and its generated code
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    int64_t bytes = 0;
+    const std::string path = folder.Write("chain.onnx", Chain(dtype, bytes).SerializeAsString());
+    const int64_t before = StatusBytes("VmRSS");
+    const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, {});
+    REQUIRE(session.ok());
+    for (const int64_t rows : {kRows, int64_t{1}, 2 * kRows}) {
+      RunSession(**session, {{"x", RandomTensor(dtype, {rows, kWidth})}});
+    }
+    const int64_t grown = StatusBytes("VmRSS") - before;
+    INFO(DTypeName(dtype) << ": " << bytes << " bytes of weights, grown by " << grown);
+#if !defined(__SANITIZE_ADDRESS__)
+    CHECK(static_cast<double>(grown) < 1.3 * static_cast<double>(bytes) + kLibrary);  // with packed weights 3 times
 #endif
   }
 }

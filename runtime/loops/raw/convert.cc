@@ -31,6 +31,80 @@ template <auto kOf>
   __builtin_memcpy(to + i, &few, (count - i) * sizeof(uint16_t));
 }
 
+// ---- transposed ---------------------------------------------------------------------------------------------------
+
+constexpr size_t kSide = 8;                                // of a square that is turned in registers
+constexpr size_t kDeep = kLanes > kSide ? kLanes : kSide;  // rows that are read together
+constexpr size_t kLine = 64 / sizeof(uint16_t);            // elements that memory gives at once
+
+using Eight = uint16_t __attribute__((vector_size(kSide * sizeof(uint16_t))));
+
+// After three rounds of interleaving every row with the one that is four behind it, rows are columns.
+inline void TurnSquare(Eight (&rows)[kSide]) {
+#pragma GCC unroll 3
+  for (int round = 0; round < 3; ++round) {
+    Eight next[kSide];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kSide / 2; ++i) {
+      next[2 * i] = __builtin_shufflevector(rows[i], rows[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      next[2 * i + 1] = __builtin_shufflevector(rows[i], rows[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    __builtin_memcpy(rows, next, sizeof(next));
+  }
+}
+
+// kDeep rows of eight columns.
+template <auto kOf>
+inline void WidenSquares(const uint16_t* from, size_t from_step, float* to, size_t to_step) {
+  uint16_t columns[kSide][kDeep];
+#pragma GCC unroll 2
+  for (size_t first = 0; first < kDeep; first += kSide) {
+    Eight rows[kSide];
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kSide; ++i) rows[i] = LoadAs<Eight>(from + (first + i) * from_step);
+    TurnSquare(rows);
+#pragma GCC unroll 8
+    for (size_t i = 0; i < kSide; ++i) Store(rows[i], columns[i] + first);
+  }
+#pragma GCC unroll 8
+  for (size_t i = 0; i < kSide; ++i) {
+#pragma GCC unroll 2
+    for (size_t lane = 0; lane < kDeep; lane += kLanes) {
+      Store(kOf(LoadAs<Halves>(columns[i] + lane)), to + i * to_step + lane);
+    }
+  }
+}
+
+template <auto kOf>
+inline void WidenTurnedOneByOne(const uint16_t* from, size_t from_step, size_t rows, size_t columns, float* to,
+                                size_t to_step) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) to[c * to_step + r] = kOf(Halves{} + from[r * from_step + c])[0];
+  }
+}
+
+// Rows ahead are asked for while these are turned, as they lie too far apart for the processor to foresee them.
+template <auto kOf>
+[[gnu::flatten]] void WidenTurned(const uint16_t* from, size_t from_step, size_t rows, size_t columns, float* to,
+                                  size_t to_step) {
+  constexpr size_t kAhead = 2 * kDeep;
+  const size_t whole_rows = rows / kDeep * kDeep, whole_columns = columns / kSide * kSide;
+  for (size_t r = 0; r < whole_rows; r += kDeep) {
+    const uint16_t* const line = from + r * from_step;
+    const bool has_ahead = r + kAhead < whole_rows;
+    for (size_t c = 0; c < whole_columns; c += kSide) {
+      if (has_ahead && c % kLine == 0) {
+        for (size_t i = 0; i < kDeep; ++i) __builtin_prefetch(line + (kAhead + i) * from_step + c);
+      }
+      WidenSquares<kOf>(line + c, from_step, to + c * to_step + r, to_step);
+    }
+  }
+  WidenTurnedOneByOne<kOf>(from + whole_columns, from_step, whole_rows, columns - whole_columns,
+                           to + whole_columns * to_step, to_step);
+  WidenTurnedOneByOne<kOf>(from + whole_rows * from_step, from_step, rows - whole_rows, columns, to + whole_rows,
+                           to_step);
+}
+
 // ---- integers -----------------------------------------------------------------------------------------------------
 
 template <typename T>
@@ -92,6 +166,8 @@ const ConvertLoops kConvert = {
     .widen_bfloat16 = Widen<WidenBfloat16>,
     .narrow_float16 = Narrow<NarrowToFloat16>,
     .narrow_bfloat16 = Narrow<NarrowToBfloat16>,
+    .widen_turned_float16 = WidenTurned<WidenFloat16>,
+    .widen_turned_bfloat16 = WidenTurned<WidenBfloat16>,
     .widen_int8 = WidenIntegers<int8_t>,
     .widen_uint8 = WidenIntegers<uint8_t>,
     .widen_int32 = WidenIntegers<int32_t>,

@@ -26,6 +26,10 @@ struct ConvertLoops {
 
   Widen<uint16_t> widen_float16, widen_bfloat16;
   Narrow<uint16_t> narrow_float16, narrow_bfloat16;
+  // Widens and transposes: from[r * from_step + c] goes to to[c * to_step + r].
+  using WidenTurned = void (*)(const uint16_t* from, size_t from_step, size_t rows, size_t columns, float* to,
+                               size_t to_step);
+  WidenTurned widen_turned_float16, widen_turned_bfloat16;
 
   // Integers are rounded to float32. Numbers are cut towards zero; those that do not fit become the least int32, or for
   // int64 the least int64, of which the lowest bits are taken.

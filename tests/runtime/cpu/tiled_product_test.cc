@@ -34,6 +34,40 @@ TEST_CASE("tiles are within the budget, cut alike, and read weights as rarely as
   CHECK(choose({1000, 1001, 64}, 0, 256 * kKib) == "48 x 1001 x 64");
 }
 
+TEST_CASE("tiles of weights that runs widen stay in a cache, beside whole rows") {
+  const auto choose = [](const ProductSize& size) {
+    const Tiling tiling = ChooseWidenedTiling(size);
+    CHECK(size.k % tiling.depth == 0);
+    CHECK(tiling.rows <= size.m);
+    return TextOf(tiling);
+  };
+  CHECK(choose({128, 768, 768}) == "128 x 768 x 192");
+  CHECK(choose({128, 3072, 768, 1}) == "128 x 768 x 192");
+  CHECK(choose({1000, 4096, 4096}) == "224 x 512 x 288");
+  CHECK(choose({17, 256, 256}) == "17 x 256 x 256");
+  CHECK(choose({64, 1001, 50257}) == "64 x 1001 x 144");
+  CHECK(choose({64, 100003, 10}) == "16 x 100003 x 10");
+}
+
+TEST_CASE("products with weights of odd sizes, widened by runs or kept") {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    for (const Dims& b : {Dims{1001, 173}, Dims{1536, 1000}, Dims{260, 777}, Dims{4096, 20}}) {
+      for (const int64_t rows : {17, 100, 517}) {
+        INFO(DTypeName(dtype) << " [" << rows << "," << b[0] << "] x [" << b[0] << "," << b[1] << "]");
+        const Dims a = {rows, b[0]}, y = {rows, b[1]};
+        CHECK(Family({.node = "h = MatMul(a, b) i = Add(h, c) j = Mul(i, d) y = Relu(j)",
+                      .inputs = {a, b, {b[1]}, y},
+                      .constants = "bc",
+                      .scale = 0.3},
+                     dtype) == "onednn");
+        CHECK(
+            Family({.node = "y = Gemm<transB = 1>(a, b)", .inputs = {a, {b[1], b[0]}}, .constants = "b", .scale = 0.3},
+                   dtype) == "onednn");
+      }
+    }
+  }
+}
+
 TEST_CASE("what there is of weights in tiles is kept") {
   const ProductSize size{200, 3072, 768, 1};
   const TileBudget budget{400 << 10, 400 << 10};
@@ -90,19 +124,27 @@ double ShareOfAll(const LibraryCase& each, int64_t elements) {
   return static_cast<double>(sessions.library().ActivationBytes()) / static_cast<double>(4 * elements);
 }
 
+// Rows of x take at most a quarter of what weights would take in float32, and a tile of those is beside them.
+double ShareOfWidened(const ProductSize& size, int64_t elements) {
+  constexpr double kTile = 144 << 10;
+  const double of_weights = static_cast<double>(size.k * size.n) / 4 + kTile;
+  return IsBetterWidenedInRuns(size) ? of_weights / static_cast<double>(elements) : 0;
+}
+
 TEST_CASE("a run holds tiles in float32, and the result may take a residual's place") {
   // h [256, 1024] and g [256, 3072] are the run's own, and so is y until it is copied out.
   const LibraryCase each = {.node = "h = Neg(a) f = MatMul(h, b) g = Relu(f) i = MatMul(g, c) y = Add(i, h)",
                             .inputs = {{256, 1024}, {1024, 3072}, {3072, 1024}},
                             .constants = "bc",
                             .scale = 0.1};
-  CHECK(ShareOfAll(each, 256 * (1024 + 3072)) < 0.5 + 0.2);
+  constexpr int64_t kAll = 256 * (1024 + 3072);
+  CHECK(ShareOfAll(each, kAll) < 0.5 + 0.2 + ShareOfWidened({256, 1024, 3072}, kAll));
   // Square: every row of the result takes the place of the operand's.
   const LibraryCase square = {.node = "h = Neg(a) f = MatMul(h, b) g = Relu(f) i = MatMul(g, c) y = Neg(i)",
                               .inputs = {{512, 2048}, {2048, 2048}, {2048, 2048}},
                               .constants = "bc",
                               .scale = 0.1};
-  CHECK(ShareOfAll(square, 512 * 2048) < 0.5 + 0.55);
+  CHECK(ShareOfAll(square, 512 * 2048) < 0.5 + 0.55 + ShareOfWidened({512, 2048, 2048}, 512 * 2048));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Loops over rows against the reference: casts, Softmax, normalizations, reductions.
+#include <bit>
+
 #include "runtime/loops/float_parts.h"
 #include "tests/catch2.h"
 #include "tests/runtime/loops/run_both.h"
@@ -72,6 +74,33 @@ TEST_CASE("float16 and bfloat16, all of them, are widened exactly and come back"
       size_t changed = 0;
       for (size_t i = 0; i < 65536; ++i) changed += back[i] != i && !std::isnan(wide[i]);
       CHECK(changed == 0);
+    }
+  }
+}
+
+TEST_CASE("float16 and bfloat16, all of them, are transposed as they are widened") {
+  constexpr size_t kStep = 300, kToStep = 1000;
+  std::vector<uint16_t> all(1 << 17);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<uint16_t>(i);
+  for (const Loops* loops : UsableLoops()) {
+    const ConvertLoops& convert = loops->convert;
+    for (const bool is_float16 : {false, true}) {
+      for (const auto& [rows, columns] : {std::pair{218, 300}, {16, 8}, {37, 29}, {7, 100}, {100, 3}, {1, 1}}) {
+        INFO(loops->name << ", " << is_float16 << ", " << rows << " x " << columns);
+        std::vector<float> wide(all.size()), turned(kStep * kToStep, -7);
+        (is_float16 ? convert.widen_float16 : convert.widen_bfloat16)(all.data(), wide.data(), all.size());
+        (is_float16 ? convert.widen_turned_float16 : convert.widen_turned_bfloat16)(
+            all.data(), kStep, static_cast<size_t>(rows), static_cast<size_t>(columns), turned.data(), kToStep);
+        size_t wrong = 0;
+        for (size_t c = 0; c < kStep; ++c) {
+          for (size_t r = 0; r < kToStep; ++r) {
+            const bool is_in = r < static_cast<size_t>(rows) && c < static_cast<size_t>(columns);
+            const float expected = is_in ? wide[r * kStep + c] : -7;
+            wrong += std::bit_cast<uint32_t>(expected) != std::bit_cast<uint32_t>(turned[c * kToStep + r]);
+          }
+        }
+        CHECK(wrong == 0);
+      }
     }
   }
 }
