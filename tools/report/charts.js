@@ -31,10 +31,23 @@ export function beforeAfter(before, after, text) {
 // Exponents of the smallest number that is not rounded to 0, of the smallest normal one, and of the largest.
 const RANGES = { float16: [-24, -14, 15], bfloat16: [-133, -126, 127] };
 
+// Whether anybody counted them. A file of --ranges has largest values alone, and Python's rewrite_file counts those of
+// weights only for a page that it writes.
+const areCounted = ({ bins, zeros, notFinite }) => bins.length + zeros + notFinite > 0;
+
+// The column of a table whose rows have exponents; none where nobody counted any, and a note that says so.
+export function exponentColumn(rows, dtype, uncounted) {
+  const cell = (row) => exponentChart(row.exponents, dtype, false);
+  if (rows.some((row) => areCounted(row.exponents))) {
+    return { columns: [{ title: "exponents", value: (row) => row.exponents.first, cell }], note: null };
+  }
+  return { columns: [], note: rows.length ? el("p.quiet", uncounted) : null };
+}
+
 // The histogram of a weight's exponents beside the range of the low type. `large`: with axis and words.
 export function exponentChart(exponents, dtype, large) {
   const { first, width, bins, zeros, notFinite } = exponents;
-  if (bins.length + zeros + notFinite === 0) return ""; // nobody counted: a file of --ranges has largest values alone
+  if (!areCounted(exponents)) return "";
   const [least, normal, last] = RANGES[dtype] || RANGES.float16;
   if (bins.length === 0) {
     const rest = notFinite ? `${plural(notFinite, "element")} not finite` : "";

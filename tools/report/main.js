@@ -3,7 +3,7 @@ import { decode } from "./data.js";
 import { byId, bytesText, el, numberText, shown } from "./elements.js";
 import { makeTheme, Tabs } from "./frame.js";
 import { buildScopes } from "./scopes.js";
-import { errorText, exponentChart } from "./charts.js";
+import { errorText, exponentChart, exponentColumn } from "./charts.js";
 import { GraphView } from "./graph.js";
 import { whyPanel } from "./panel.js";
 import { table } from "./tables.js";
@@ -102,6 +102,8 @@ function castsTable() {
 
 function weightsTable() {
   const large = el("div.large");
+  const uncounted = 'Exponents were not counted: rewrite_file(..., report="page.html") counts them, as --report does.';
+  const exponents = exponentColumn(data.weights, data.dtype, uncounted);
   const number = (title, name, text = String) => {
     return { title, align: "number", value: (weight) => weight[name], cell: (weight) => text(weight[name]) };
   };
@@ -114,29 +116,29 @@ function weightsTable() {
     number("overflow", "overflow"),
     number("vanish", "underflow"),
     number("subnormal", "subnormal"),
-    { title: "exponents", value: (weight) => weight.exponents.first, cell: (weight) => chart(weight, false) },
+    ...exponents.columns,
   ];
-  const chart = (weight, isLarge) => exponentChart(weight.exponents, data.dtype, isLarge);
   const show = (weight) => {
     const stays = weight.originalStays ? "The float32 original stays for other readers. " : "";
     const saturated = weight.saturated ? "What overflows became the largest finite value." : "";
     const name = el("h2", el("bdi", shown(weight.name, 200)));
-    large.replaceChildren(name, chart(weight, true), el("p", stays, saturated));
+    large.replaceChildren(name, exponentChart(weight.exponents, data.dtype, true), el("p", stays, saturated));
   };
   if (data.weights.length) show(data.weights.reduce((a, b) => (b.error > a.error ? b : a)));
   const search = (weight) => weight.name;
-  return el("div", large, table({ name: "weights", columns, rows: data.weights, search, sort: 3, onrow: show }));
+  return el("div", large, exponents.note, table({ name: "weights", columns, rows: data.weights, search, sort: 3, onrow: show }));
 }
 
 // Values that runs on samples have shown.
 function valuesTable() {
   if (!data.observed?.size) return el("p.quiet", "No runs were observed: --calibration SAMPLE.npz observes some.");
+  const rows = [...data.observed.values()];
   const large = el("div.large");
+  const exponents = exponentColumn(rows, data.dtype, "Exponents were not counted: a file of --ranges has none.");
   const number = (title, name, text = String) => {
     return { title, align: "number", value: (seen) => seen[name], cell: (seen) => text(seen[name]) };
   };
   const name = (seen) => data.valueName(seen.value);
-  const chart = (seen, isLarge) => exponentChart(seen.exponents, data.dtype, isLarge);
   const columns = [
     { title: "value", value: name, cell: (seen) => shown(name(seen), 70) },
     { title: "type now", value: (seen) => data.valueType(seen.value) },
@@ -145,17 +147,16 @@ function valuesTable() {
     number("largest", "largest", numberText),
     number("overflow", "overflow"),
     number("vanish", "underflow"),
-    { title: "exponents", value: (seen) => seen.exponents.first, cell: (seen) => chart(seen, false) },
+    ...exponents.columns,
   ];
   const show = (seen) => {
     const node = data.producer[seen.value];
     const link = node >= 0 && el("button.link", { onclick: () => goTo(node) }, shown(data.path(node)));
     const from = el("p", link ? ["given by ", link] : "an input");
-    large.replaceChildren(el("h2", shown(name(seen), 200)), chart(seen, true), from);
+    large.replaceChildren(el("h2", shown(name(seen), 200)), exponentChart(seen.exponents, data.dtype, true), from);
   };
-  const rows = [...data.observed.values()];
   show(rows.reduce((a, b) => (b.error > a.error ? b : a)));
-  return el("div", large, table({ name: "values", columns, rows, search: name, sort: 3, onrow: show }));
+  return el("div", large, exponents.note, table({ name: "values", columns, rows, search: name, sort: 3, onrow: show }));
 }
 
 function errorsTable() {

@@ -2,6 +2,7 @@
 
 import base64
 import csv
+import re
 import subprocess
 import time
 
@@ -60,6 +61,19 @@ class ReportTest(PageTest):
         self.shoot("values")
         self.one("#tab-values .large button").click()
         self.assertTrue(self.all("#panel svg.spark"))
+
+    def test_exponents_that_nobody_counted_are_a_sentence(self):
+        self.open("blocks")
+        self.tab("weights")
+        self.assertTrue(self.all("#tab-weights svg.spark rect.bin"))
+        page = self.folder / "blocks.html"
+        uncounted = re.sub(r"(-?\d+,\d+,\[[\d,]+\],\d+,\d+)(?=\])", "0,1,[],0,0", page.read_text())
+        (self.folder / "uncounted.html").write_text(uncounted)
+        self.pages["uncounted"] = self.pages["blocks"].replace("blocks.html", "uncounted.html")
+        self.open("uncounted")
+        self.tab("weights")
+        self.assertNotIn("exponents", self.texts("#tab-weights th"))
+        self.assertIn("Exponents were not counted", self.one("#tab-weights p.quiet").text)
 
     def test_errors_of_parts_are_in_a_table_and_in_the_panel(self):
         self.open("calibrated")
