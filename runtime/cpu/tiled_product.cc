@@ -20,6 +20,8 @@ constexpr int64_t kRowGranule = 16, kLeastDepth = 128, kLeastColumns = 192, kMos
 // places of a cache that way.
 constexpr int64_t kPadding = 16;
 
+std::optional<bool> widens_in_runs;  // by tests
+
 // ---- choosing -------------------------------------------------------------------------------------------------------
 
 // Estimates the time of a tiling: reads of weights, widened elements, and sums that are read again. The factors are
@@ -60,6 +62,10 @@ std::vector<int64_t> RowParts(int64_t m) {
 
 enum class DepthPart { kFirst, kMiddle, kLast };
 
+// Elements between rows of x as it is widened.
+int64_t StepOfX(const Tiling& tiling, const ProductSize& size) {
+  return tiling.has_whole_x ? size.k + kPadding : tiling.depth;
+}
 // Elements between columns of a tile of weights that is widened.
 int64_t StepOfWidened(const Tiling& tiling) { return tiling.depth + kPadding; }
 
@@ -77,12 +83,11 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeTile(const KernelContext&
   const Tiling& tiling = spec.tiling;
   const ProductSize& size = spec.size;
   const bool is_alone = tiling.depth == size.k;
-  onednn::MatMulSpec matmul{
-      .a = {spec.compute, {rows, tiling.depth}, {spec.packs ? tiling.depth : size.k + kPadding, 1}},
-      .b = WeightsOfTile(spec, columns),
-      .y = RowMajorOperand(DType::kFloat32, {rows, columns}),
-      .packs_b = spec.packs,
-      .adds_to_y = part != DepthPart::kFirst && !is_alone};
+  onednn::MatMulSpec matmul{.a = {spec.compute, {rows, tiling.depth}, {StepOfX(tiling, size), 1}},
+                            .b = WeightsOfTile(spec, columns),
+                            .y = RowMajorOperand(DType::kFloat32, {rows, columns}),
+                            .packs_b = spec.packs,
+                            .adds_to_y = part != DepthPart::kFirst && !is_alone};
   if (part == DepthPart::kLast) {
     std::vector<TileOperand> operands;
     const FitOperand fit = [&](const Tensor& operand) -> std::optional<FittedOperand> {
@@ -235,9 +240,9 @@ class TileRun {
     Patch patch;
     for (patch.row = 0; patch.row < size_.m; patch.row += tiling_.rows) {
       patch.rows = std::min(tiling_.rows, size_.m - patch.row);
-      if (Widens()) {
+      if (tiling_.has_whole_x) {
         ReadPatch(context_.Input(0), size_.k, {.row = patch.row, .rows = patch.rows, .columns = size_.k}, x_part_,
-                  size_.k + kPadding);
+                  StepOfX(tiling_, size_));
       }
       for (patch.column = 0; patch.column < size_.n; patch.column += tiling_.columns) {
         patch.columns = std::min(tiling_.columns, size_.n - patch.column);
@@ -264,8 +269,7 @@ class TileRun {
   }
 
   absl::Status MakeMemory() {
-    const int64_t x_columns = Widens() ? size_.k + kPadding : tiling_.depth;
-    AMP_ASSIGN_OR_RETURN(x_part_, context_.MakeScratch(product_.compute, {tiling_.rows * x_columns}));
+    AMP_ASSIGN_OR_RETURN(x_part_, context_.MakeScratch(product_.compute, {tiling_.rows * StepOfX(tiling_, size_)}));
     AMP_ASSIGN_OR_RETURN(y_part_, context_.MakeScratch(DType::kFloat32, {tiling_.rows * tiling_.columns}));
     if (Widens()) {
       AMP_ASSIGN_OR_RETURN(w_part_, context_.MakeScratch(product_.compute, {tiling_.columns * StepOfWidened(tiling_)}));
@@ -327,14 +331,14 @@ class TileRun {
       const bool is_last = i + 1 == depths;
       const onednn::Primitive& tile = is_last ? *tiles.last : i == 0 ? *tiles.first : *tiles.middle;
       const int64_t depth = i * tiling_.depth;
-      if (Widens()) {
+      if (tiling_.has_whole_x) {
         arguments.a = At(x_part_, depth);
-        arguments.b = WidenWeights(depth, patch);
       } else {
         ReadPatch(context_.Input(0), size_.k,
                   {.row = patch.row, .column = depth, .rows = patch.rows, .columns = tiling_.depth}, x_part_);
-        arguments.b = (*product_.weights)[first_tile + static_cast<size_t>(i)].bytes().data();
       }
+      arguments.b = Widens() ? WidenWeights(depth, patch)
+                             : (*product_.weights)[first_tile + static_cast<size_t>(i)].bytes().data();
       for (size_t operand = 0; is_last && operand < operand_parts_.size(); ++operand) {
         arguments.post_operands.push_back(ReadOperand(operand, patch));
       }
@@ -389,17 +393,22 @@ Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Til
 
 Tiling ChooseWidenedTiling(const ProductSize& size) {
   constexpr int64_t kMostDepth = 768, kTileElements = 144 << 10, kNarrowest = 64;
-  constexpr int64_t kLeastBytes = 1 << 20, kMostBytes = 4 << 20, kPartOfWeights = 4;
+  constexpr int64_t kMostWholeX = 6 << 20, kPartOfWeights = 4;  // bytes
+  constexpr int64_t kMostRows = 1024;
+  const auto rounded_up = [](int64_t count) { return (count + kRowGranule - 1) / kRowGranule * kRowGranule; };
   Tiling tiling{.depth = size.k};
   for (const int64_t depth : EqualParts(size.k, kLeastDepth)) {
     if (tiling.depth > kMostDepth) tiling.depth = depth;  // the largest comes first
   }
   tiling.columns = std::min(size.n, std::max(kTileElements / tiling.depth / kRowGranule * kRowGranule, kNarrowest));
-  const int64_t bytes = std::clamp(size.k * size.n * kFloatBytes / kPartOfWeights, kLeastBytes, kMostBytes);
-  const int64_t of_row = (size.k + tiling.columns * (1 + size.residuals)) * kFloatBytes;
-  tiling.rows = std::min(size.m, std::max(bytes / of_row / kRowGranule, int64_t{1}) * kRowGranule);
+  const int64_t row_parts = (size.m + kMostRows - 1) / kMostRows;
+  tiling.rows = std::min(size.m, rounded_up((size.m + row_parts - 1) / row_parts));
+  const int64_t of_weights = size.k * size.n * kFloatBytes / kPartOfWeights;
+  tiling.has_whole_x = tiling.rows * (size.k + kPadding) * kFloatBytes <= std::min(of_weights, kMostWholeX);
   return tiling;
 }
+
+void WidenInRuns(std::optional<bool> widens) { widens_in_runs = widens; }
 
 bool IsBetterWidenedInRuns(const ProductSize& size) {
   constexpr int64_t kFewWeights = 1 << 16;
@@ -408,7 +417,7 @@ bool IsBetterWidenedInRuns(const ProductSize& size) {
     const auto product = MakeMatMul({.a = square, .b = square, .y = square});
     return product.ok() && absl::StartsWith((*product)->implementation(), "gemm:");
   }();
-  return packs_in_runs && size.k * size.n >= kFewWeights;
+  return widens_in_runs.value_or(packs_in_runs && size.k * size.n >= kFewWeights);
 }
 
 absl::StatusOr<std::shared_ptr<const TiledProduct>> PrepareTiles(KernelContext& context, const TileSpec& spec) {

@@ -38,6 +38,7 @@ struct ProductSize {
 // The size of a tile. Depth divides k; columns divides n, but where weights are widened in every run.
 struct Tiling {
   int64_t rows = 1, depth = 1, columns = 1;
+  bool has_whole_x = false;  // whole rows of x are widened once for all tiles, not a tile of x for each
 
   // Returns the bytes of a tile's operands and result in float32.
   int64_t Bytes(const ProductSize& size) const;
@@ -51,12 +52,15 @@ struct TileBudget {
 // Returns the tiling that is expected to be fastest within the budget; if there is none, a few whole rows. `kept`: a
 // tiling whose depth and columns must be used, unless whole rows are; null: any.
 Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Tiling* kept = nullptr);
-// Returns the tiling for weights that every run widens: a tile of them stays in a cache, and whole rows of x are held
-// beside it. The last tile of columns may be narrower.
+// Returns the tiling for weights that every run widens: a tile of them stays in a cache where k has a divisor that
+// allows it. All rows are computed at once unless there are very many, as each part of them widens the weights again.
+// The last tile of columns may be narrower.
 Tiling ChooseWidenedTiling(const ProductSize& size);
 // Whether weights of 16 bits are rather widened in every run than kept in float32: the library packs float32 in every
 // run anyway, and they are not few.
 bool IsBetterWidenedInRuns(const ProductSize& size);
+// For tests: all weights of 16 bits are widened so, or none are. Nothing: as measured. Not while anything runs.
+void WidenInRuns(std::optional<bool> widens);
 
 // An operand of the epilogue, and the axes of the result along which it varies.
 struct TileOperand {

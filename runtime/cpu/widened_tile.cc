@@ -9,7 +9,7 @@
 namespace amp {
 
 void WidenTile(const StoredTile& tile, float* to, int64_t to_step) {
-  constexpr size_t kStripe = 32;  // columns
+  constexpr size_t kStripe = 8;  // columns that one thread takes at least
   const ConvertLoops& loops = BestLoops().convert;
   const bool is_float16 = tile.dtype == DType::kFloat16;
   const auto columns = static_cast<size_t>(tile.columns), depth = static_cast<size_t>(tile.depth),

@@ -11,11 +11,11 @@ namespace {
 struct RowLimits {
   int64_t in_memory = 0, in_memory_transposed = 0, in_cache = 0, in_cache_transposed = 0;
 };
-constexpr RowLimits kWithAvx2 = {16, 16, 1, 8}, kWithAvx2Of16Bits = {16, 16, 4, 8};
+constexpr RowLimits kWithAvx2 = {16, 16, 1, 8}, kWithAvx2Of16Bits = {24, 48, 20, 32};
 constexpr RowLimits kWithAvx512 = {8, 8, 4, 4}, kWithAvx512Of16Bits = {16, 12, 4, 4};
 constexpr RowLimits kWithArithmetic = {4, 4, 2, 2};  // of the processor, in these 16 bits: AMX
 constexpr size_t kInCache = size_t{4} << 20;
-constexpr int64_t kMostOfAll = 16;
+constexpr int64_t kMostOfAll = 48;
 
 bool takes_all = false;
 

@@ -24,7 +24,7 @@ struct StoredMatrix {
 // The most rows with which the loops are as fast as a library that packs such a matrix. `bytes`: of all matrices that
 // the product has.
 int64_t MostFewRows(DType dtype, bool is_transposed, size_t bytes);
-// For tests: whether that is 16, for every matrix and on every processor. Not while anything runs.
+// For tests: whether that is 48, for every matrix and on every processor. Not while anything runs.
 void TakeAllFewRows(bool takes);
 
 // Elements between rows of so many that may be read, or written, up to the next multiple of kVectorGranule. Rows that

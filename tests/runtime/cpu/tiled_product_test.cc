@@ -1,6 +1,8 @@
 // Products in tiles of rows, columns and depth: which tiles, what they compute against the reference, what they hold.
 #include "runtime/cpu/tiled_product.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/onednn/open_library.h"
 #include "tests/catch2.h"
@@ -34,22 +36,36 @@ TEST_CASE("tiles are within the budget, cut alike, and read weights as rarely as
   CHECK(choose({1000, 1001, 64}, 0, 256 * kKib) == "48 x 1001 x 64");
 }
 
-TEST_CASE("tiles of weights that runs widen stay in a cache, beside whole rows") {
+TEST_CASE("tiles of weights that runs widen stay in a cache where depth divides, and rows are computed at once") {
   const auto choose = [](const ProductSize& size) {
     const Tiling tiling = ChooseWidenedTiling(size);
     CHECK(size.k % tiling.depth == 0);
     CHECK(tiling.rows <= size.m);
-    return TextOf(tiling);
+    return absl::StrCat(TextOf(tiling), tiling.has_whole_x ? ", whole x" : "");
   };
-  CHECK(choose({128, 768, 768}) == "128 x 768 x 192");
-  CHECK(choose({128, 3072, 768, 1}) == "128 x 768 x 192");
-  CHECK(choose({1000, 4096, 4096}) == "224 x 512 x 288");
-  CHECK(choose({17, 256, 256}) == "17 x 256 x 256");
-  CHECK(choose({64, 1001, 50257}) == "64 x 1001 x 144");
-  CHECK(choose({64, 100003, 10}) == "16 x 100003 x 10");
+  CHECK(choose({128, 768, 768}) == "128 x 768 x 192, whole x");
+  CHECK(choose({128, 3072, 768, 1}) == "128 x 768 x 192, whole x");
+  CHECK(choose({1000, 4096, 4096}) == "1000 x 512 x 288");
+  CHECK(choose({2500, 768, 3072}) == "848 x 768 x 192");
+  CHECK(choose({17, 256, 256}) == "17 x 256 x 256, whole x");
+  CHECK(choose({256, 25088, 512}) == "256 x 512 x 288");
+  CHECK(choose({64, 1001, 50257}) == "64 x 1001 x 144, whole x");
+  CHECK(choose({64, 100003, 10}) == "64 x 100003 x 10");
 }
 
+// By both ways of weights of 16 bits, whichever this processor takes.
+class EitherWay {
+ public:
+  explicit EitherWay(bool widens) { WidenInRuns(widens); }
+  ~EitherWay() { WidenInRuns(std::nullopt); }
+  EitherWay(const EitherWay&) = delete;
+  EitherWay& operator=(const EitherWay&) = delete;
+};
+
 TEST_CASE("products with weights of odd sizes, widened by runs or kept") {
+  const bool widens = GENERATE(false, true);
+  const EitherWay way(widens);
+  INFO(widens);
   for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
     for (const Dims& b : {Dims{1001, 173}, Dims{1536, 1000}, Dims{260, 777}, Dims{4096, 20}}) {
       for (const int64_t rows : {17, 100, 517}) {
@@ -82,6 +98,9 @@ DType WidenedType() {
 }
 
 TEST_CASE("products in tiles, with everything that comes behind them") {
+  const bool widens = GENERATE(false, true);
+  const EitherWay way(widens);
+  INFO(widens);
   const Dims a = {130, 1536}, b = {1536, 384};
   const auto family = [&](const std::string& node, const std::vector<Dims>& more = {},
                           const std::string& constants = "b") {
@@ -105,7 +124,22 @@ TEST_CASE("products in tiles, with everything that comes behind them") {
                WidenedType()) == "onednn");
 }
 
+TEST_CASE("a product in tiles knows how large its elements may be") {
+  for (const bool widens : {false, true}) {
+    const EitherWay way(widens);
+    const LibraryCase each = {
+        .node = "h = MatMul(a, b) y = Relu(h)", .inputs = {{130, 1536}, {1536, 384}}, .constants = "b"};
+    const TwoSessions sessions(each, WidenedType());
+    const auto outputs = sessions.library().Run(RandomInputs(each, WidenedType()));
+    REQUIRE(outputs.ok());
+    CHECK(std::isfinite((*outputs)[0].tensor()->magnitude_bound()));
+  }
+}
+
 TEST_CASE("one node with any number of rows, in tiles and whole") {
+  const bool widens = GENERATE(false, true);
+  const EitherWay way(widens);
+  INFO(widens);
   const LibraryCase each = {
       .node = "h = MatMul(a, b) y = Add(h, c)", .inputs = {{128, 1536}, {1536, 768}, {768}}, .constants = "bc"};
   const TwoSessions sessions(each, WidenedType());
@@ -124,27 +158,27 @@ double ShareOfAll(const LibraryCase& each, int64_t elements) {
   return static_cast<double>(sessions.library().ActivationBytes()) / static_cast<double>(4 * elements);
 }
 
-// Rows of x take at most a quarter of what weights would take in float32, and a tile of those is beside them.
-double ShareOfWidened(const ProductSize& size, int64_t elements) {
-  constexpr double kTile = 144 << 10;
-  const double of_weights = static_cast<double>(size.k * size.n) / 4 + kTile;
-  return IsBetterWidenedInRuns(size) ? of_weights / static_cast<double>(elements) : 0;
-}
-
 TEST_CASE("a run holds tiles in float32, and the result may take a residual's place") {
   // h [256, 1024] and g [256, 3072] are the run's own, and so is y until it is copied out.
   const LibraryCase each = {.node = "h = Neg(a) f = MatMul(h, b) g = Relu(f) i = MatMul(g, c) y = Add(i, h)",
                             .inputs = {{256, 1024}, {1024, 3072}, {3072, 1024}},
                             .constants = "bc",
                             .scale = 0.1};
-  constexpr int64_t kAll = 256 * (1024 + 3072);
-  CHECK(ShareOfAll(each, kAll) < 0.5 + 0.2 + ShareOfWidened({256, 1024, 3072}, kAll));
   // Square: every row of the result takes the place of the operand's.
   const LibraryCase square = {.node = "h = Neg(a) f = MatMul(h, b) g = Relu(f) i = MatMul(g, c) y = Neg(i)",
                               .inputs = {{512, 2048}, {2048, 2048}, {2048, 2048}},
                               .constants = "bc",
                               .scale = 0.1};
-  CHECK(ShareOfAll(square, 512 * 2048) < 0.5 + 0.55 + ShareOfWidened({512, 2048, 2048}, 512 * 2048));
+  constexpr int64_t kAll = 256 * (1024 + 3072), kAllOfSquare = 512 * 2048;
+  {
+    const EitherWay packed(false);
+    CHECK(ShareOfAll(each, kAll) < 0.5 + 0.2);
+    CHECK(ShareOfAll(square, kAllOfSquare) < 0.5 + 0.55);
+  }
+  // Beside them whole rows of x, or a tile of it, and a tile of weights: far less than the weights in float32.
+  const EitherWay widened(true);
+  CHECK(ShareOfAll(each, kAll) < 0.5 + 0.45);
+  CHECK(ShareOfAll(square, kAllOfSquare) < 0.5 + 1.3);
 }
 
 }  // namespace

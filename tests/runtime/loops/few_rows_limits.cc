@@ -23,7 +23,7 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kRows[] = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr int64_t kRows[] = {1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 48};
 
 struct Matrix {
   const char* where;

@@ -16,7 +16,7 @@
 namespace amp {
 namespace {
 
-// Up to 16 rows are taken with every matrix, as long as this lives.
+// Up to 48 rows are taken with every matrix, as long as this lives.
 class TakesAll {
  public:
   TakesAll() { TakeAllFewRows(++depth_ > 0); }
@@ -51,7 +51,7 @@ std::string Ran(LibraryCase each) {
   return all;
 }
 
-TEST_CASE("one to sixteen rows, sizes beside those of registers") {
+TEST_CASE("one to 48 rows, sizes beside those of registers") {
   for (const DType dtype : kLoopFloats) {
     for (int64_t m = 1; m <= 4; ++m) {
       for (const int64_t k : {1, 7, 8, 9, 64, 77}) {
@@ -62,17 +62,17 @@ TEST_CASE("one to sixteen rows, sizes beside those of registers") {
       }
     }
   }
-  for (int64_t m = 5; m <= 16; ++m) {
+  for (int64_t m = 5; m <= 48; m += m < 18 ? 1 : 6) {
     INFO(m);
     CHECK(MatMul(DType::kFloat16, {m, 77}, {77, 131}).empty());
   }
 }
 
-TEST_CASE("seventeen rows are the library's") {
+TEST_CASE("49 rows are the library's") {
   const TakesAll takes_all;
-  const TwoSessions sessions({.node = "y = MatMul(a, b)", .inputs = {{17, 33}, {33, 20}}, .find = FindAllKernels},
+  const TwoSessions sessions({.node = "y = MatMul(a, b)", .inputs = {{49, 33}, {33, 20}}, .find = FindAllKernels},
                              DType::kFloat16);
-  CHECK(sessions.Run(RandomInputs({.node = {}, .inputs = {{17, 33}, {33, 20}}}, DType::kFloat16)) == "onednn");
+  CHECK(sessions.Run(RandomInputs({.node = {}, .inputs = {{49, 33}, {33, 20}}}, DType::kFloat16)) == "onednn");
 }
 
 TEST_CASE("more columns than a stretch has") {
@@ -228,10 +228,10 @@ TEST_CASE("one session on several numbers of rows in turn") {
       .node = "y = MatMul(a, b)", .inputs = {{1, 33}, {33, 20}}, .constants = "b", .find = FindAllKernels};
   for (const DType dtype : kFloats) {
     const TwoSessions sessions(each, dtype);
-    for (const int64_t m : {1, 40, 3, 17, 1}) {
+    for (const int64_t m : {1, 60, 3, 49, 24, 1}) {
       LibraryCase resized = each;
       resized.inputs[0][0] = m;
-      CHECK(sessions.Run(RandomInputs(resized, dtype)) == (m > 16 ? "onednn" : "few-rows"));
+      CHECK(sessions.Run(RandomInputs(resized, dtype)) == (m > 48 ? "onednn" : "few-rows"));
     }
   }
 }
