@@ -59,6 +59,38 @@ absl::StatusOr<Tensor> Repeated(const KernelContext& context, size_t port, const
   return repeated;
 }
 
+// The loops of a function of two elements: over float32, and over 16 bits where there are such.
+struct PairLoops {
+  BinaryLoop BinaryLoops::*wide;
+  NarrowBinaryForms NarrowBinaryLoops::*narrow = nullptr;
+
+  // Null where the type has none.
+  const NarrowBinaryForms* Narrow(const Loops& loops, DType dtype) const {
+    if (narrow == nullptr || dtype == DType::kFloat32) return nullptr;
+    const NarrowBinaryLoops& of_type = dtype == DType::kFloat16 ? loops.narrow_float16 : loops.narrow_bfloat16;
+    return &(of_type.*narrow);
+  }
+};
+constexpr PairLoops kAdd = {&BinaryLoops::add, &NarrowBinaryLoops::add},
+                    kSubtract = {&BinaryLoops::subtract, &NarrowBinaryLoops::subtract},
+                    kMultiply = {&BinaryLoops::multiply, &NarrowBinaryLoops::multiply},
+                    kDivide = {&BinaryLoops::divide, &NarrowBinaryLoops::divide},
+                    kMax = {&BinaryLoops::max, &NarrowBinaryLoops::max},
+                    kMin = {&BinaryLoops::min, &NarrowBinaryLoops::min}, kPower = {&BinaryLoops::power},
+                    kPRelu = {&BinaryLoops::prelu};
+
+absl::Status ZipNarrow(KernelContext& context, const NarrowBinaryForms& of, const Broadcast& broadcast, Tensor& y) {
+  const uint16_t* const a = context.Input(0).elements<uint16_t>().data();
+  const uint16_t* const b = context.Input(1).elements<uint16_t>().data();
+  uint16_t* const out = y.mutable_elements<uint16_t>().data();
+  ForEachRowPart(broadcast, static_cast<size_t>(y.num_elements()), [&](const RowWalk& row, size_t first, size_t count) {
+    const bool one_a = row.step(0) == 0 && row.count() > 1, one_b = row.step(1) == 0 && row.count() > 1;
+    const auto loop = one_a ? of.of_one_a : one_b ? of.of_one_b : of.of_both;
+    loop(a + row.At(0, first), b + row.At(1, first), out + row.first() + first, count);
+  });
+  return absl::OkStatus();
+}
+
 absl::Status ZipRepeated(KernelContext& context, const BinaryLoop& of, const Broadcast& broadcast, Tensor& y) {
   const Loops& loops = BestLoops();
   AMP_ASSIGN_OR_RETURN(const Tensor a, Repeated(context, 0, broadcast));
@@ -73,8 +105,9 @@ absl::Status ZipRepeated(KernelContext& context, const BinaryLoop& of, const Bro
   return absl::OkStatus();
 }
 
-absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
+absl::Status ZipFloats(KernelContext& context, const PairLoops& pair) {
   const Loops& loops = BestLoops();
+  const BinaryLoop& of = loops.binary.*pair.wide;
   context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, context.Input(0).dtype()));
@@ -82,6 +115,9 @@ absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
   const auto num_elements = static_cast<size_t>(y->num_elements());
   const size_t row_size = RowWalk(memory.broadcast).count();
   if (row_size < kNarrowRow && row_size < num_elements) return ZipRepeated(context, of, memory.broadcast, *y);
+  if (const NarrowBinaryForms* const narrow = pair.Narrow(loops, y->dtype())) {
+    return ZipNarrow(context, *narrow, memory.broadcast, *y);
+  }
   const PairOfRows rows(loops, context);
   const FloatSink out(loops, *y);
   ForEachRowPart(memory.broadcast, num_elements, [&](const RowWalk& row, size_t first, size_t count) {
@@ -93,9 +129,9 @@ absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
   return absl::OkStatus();
 }
 
-template <BinaryLoop BinaryLoops::*kLoop>
+template <const PairLoops& kPair>
 absl::Status Zipped(KernelContext& context) {
-  return ZipFloats(context, BestLoops().binary.*kLoop);
+  return ZipFloats(context, kPair);
 }
 
 template <CompareLoop BinaryLoops::*kLoop>
@@ -157,10 +193,9 @@ absl::Status FoldEqual(KernelContext& context, const BinaryLoop& of, float divis
   return absl::OkStatus();
 }
 
-template <BinaryLoop BinaryLoops::*kLoop>
+template <const PairLoops& kPair>
 absl::Status Folded(KernelContext& context) {
-  const BinaryLoop& of = BestLoops().binary.*kLoop;
-  return context.num_inputs() == 2 ? ZipFloats(context, of) : FoldEqual(context, of, 1);
+  return context.num_inputs() == 2 ? ZipFloats(context, kPair) : FoldEqual(context, BestLoops().binary.*kPair.wide, 1);
 }
 
 // Two operands of different shapes as well would be rounded twice.
@@ -315,21 +350,21 @@ constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, Refu
 }
 
 constexpr std::array kInTheirLayouts = {
-    Row("Add", Zipped<&BinaryLoops::add>),
-    Row("Div", Zipped<&BinaryLoops::divide>),
-    Row("Mul", Zipped<&BinaryLoops::multiply>),
-    Row("Sub", Zipped<&BinaryLoops::subtract>),
-    Row("Pow", Zipped<&BinaryLoops::power>),
-    Row("PRelu", Zipped<&BinaryLoops::prelu>, WhyNotPRelu),
+    Row("Add", Zipped<kAdd>),
+    Row("Div", Zipped<kDivide>),
+    Row("Mul", Zipped<kMultiply>),
+    Row("Sub", Zipped<kSubtract>),
+    Row("Pow", Zipped<kPower>),
+    Row("PRelu", Zipped<kPRelu>, WhyNotPRelu),
     Row("Equal", Compared<&BinaryLoops::equal>),
     Row("Greater", Compared<&BinaryLoops::greater>),
     Row("GreaterOrEqual", Compared<&BinaryLoops::greater_or_equal>),
     Row("Less", Compared<&BinaryLoops::less>),
     Row("LessOrEqual", Compared<&BinaryLoops::less_or_equal>),
-    Row("Max", Folded<&BinaryLoops::max>, WhyNotFold),
+    Row("Max", Folded<kMax>, WhyNotFold),
     Row("Mean", Mean, WhyNotMean),
-    Row("Min", Folded<&BinaryLoops::min>, WhyNotFold),
-    Row("Sum", Folded<&BinaryLoops::add>, WhyNotFold),
+    Row("Min", Folded<kMin>, WhyNotFold),
+    Row("Sum", Folded<kAdd>, WhyNotFold),
     Row("Where", Where, WhyNotWhere),
     Row("And", And, WhyNotLogic),
     Row("Or", Or, WhyNotLogic),

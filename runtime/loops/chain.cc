@@ -134,7 +134,8 @@ class ChainRun {
       const bool is_last = i + 1 == chain_.steps.size();
       void* const y = is_last ? result : BufferOf(step);
       RunStep(step, y, count);
-      if (!is_last) RoundTo(step.dtype, static_cast<float*>(y), count);
+      const bool is_rounded = is_last || step.is_exact || step.zip != nullptr;
+      if (!is_rounded) RoundTo(step.dtype, static_cast<float*>(y), count);
       parts_[operands_.size() + i] = {y};
     }
   }
@@ -146,7 +147,7 @@ class ChainRun {
         return (loops_.unary.*step.map)(first.floats(), static_cast<float*>(y), count, step.parameters);
       case ChainStep::Kind::kZip:
       case ChainStep::Kind::kSlope:
-        return Zip(loops_.binary.*step.zip, first, parts_[step.operands[1]], static_cast<float*>(y), count);
+        return Zip(PairsOf(step).*step.zip, first, parts_[step.operands[1]], static_cast<float*>(y), count);
       case ChainStep::Kind::kCompare:
         return Zip(loops_.binary.*step.compare, first, parts_[step.operands[1]], static_cast<uint8_t*>(y), count);
       case ChainStep::Kind::kChoose:
@@ -154,6 +155,12 @@ class ChainRun {
       case ChainStep::Kind::kCast:
         return Cast(step, y, count);
     }
+  }
+
+  // The last step's numbers are rounded as they are stored.
+  const BinaryLoops& PairsOf(const ChainStep& step) const {
+    if (step.is_exact || step.dtype == DType::kFloat32 || &step == &chain_.steps.back()) return loops_.binary;
+    return step.dtype == DType::kFloat16 ? loops_.rounded_float16 : loops_.rounded_bfloat16;
   }
 
   void Choose(const ChainStep& step, void* y, size_t count) const {
@@ -186,11 +193,8 @@ class ChainRun {
   }
 
   void RoundTo(DType dtype, float* x, size_t count) const {
-    if (dtype != DType::kFloat16 && dtype != DType::kBfloat16) return;
-    uint16_t narrow[kChainPart];
-    const bool is_half = dtype == DType::kFloat16;
-    (is_half ? loops_.convert.narrow_float16 : loops_.convert.narrow_bfloat16)(x, narrow, count);
-    (is_half ? loops_.convert.widen_float16 : loops_.convert.widen_bfloat16)(narrow, x, count);
+    if (dtype == DType::kFloat16) loops_.convert.round_float16(x, count);
+    if (dtype == DType::kBfloat16) loops_.convert.round_bfloat16(x, count);
   }
 
   const Loops& loops_;

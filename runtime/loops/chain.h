@@ -34,6 +34,7 @@ struct ChainStep {
   BinaryLoop BinaryLoops::*zip = nullptr;
   CompareLoop BinaryLoops::*compare = nullptr;
   DType dtype = DType::kFloat32;      // of what it gives: float32, float16, bfloat16 or bool
+  bool is_exact = false;              // of what its type holds it makes what its type holds: nothing is rounded
   std::vector<size_t> operands = {};  // an input of the chain, or behind those the step that gives it
   size_t buffer = 0;                  // where its parts are, unless it is the last
 };

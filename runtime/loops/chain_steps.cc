@@ -36,6 +36,16 @@ constexpr PairOperator kPairs[] = {
     {"Sum", &BinaryLoops::add, kFoldsAsNumPy},
 };
 
+// Results of these are one of the operands, but for its sign, or 0, 1 or -1.
+constexpr UnaryLoop UnaryLoops::*kExactMaps[] = {&UnaryLoops::abs, &UnaryLoops::negate, &UnaryLoops::relu,
+                                                 &UnaryLoops::sign};
+constexpr BinaryLoop BinaryLoops::*kExactPairs[] = {&BinaryLoops::max, &BinaryLoops::min};
+
+template <typename Loop, size_t kCount>
+bool IsOneOf(Loop loop, const Loop (&loops)[kCount]) {
+  return std::find(std::begin(loops), std::end(loops), loop) != std::end(loops);
+}
+
 struct CompareOperator {
   absl::string_view op_type;
   CompareLoop BinaryLoops::*loop;
@@ -89,14 +99,16 @@ class StepMaker {
     return result;
   }
   NodeStep Map(UnaryLoop UnaryLoops::*loop, UnaryParameters parameters) const {
-    return Step({.kind = ChainStep::Kind::kMap, .map = loop, .parameters = parameters}, 1);
+    return Step(
+        {.kind = ChainStep::Kind::kMap, .map = loop, .parameters = parameters, .is_exact = IsOneOf(loop, kExactMaps)},
+        1);
   }
 
   std::optional<NodeStep> MakeCast() const {
     const DType from = TypeOf(node_.Input(0)), to = TypeOf(node_.Output(0));
     const bool has_types = (IsLoopFloat(from) || from == DType::kBool) && (IsLoopFloat(to) || to == DType::kBool);
     if (!has_types || !IsPlainCast(model_, id_) || HasAttribute(node_, "round_mode")) return std::nullopt;
-    return Step({.kind = ChainStep::Kind::kCast}, 1);
+    return Step({.kind = ChainStep::Kind::kCast, .is_exact = from == to || from == DType::kBool}, 1);
   }
 
   std::optional<NodeStep> MakeChoice() const {
@@ -104,7 +116,7 @@ class StepMaker {
     const bool has_types = node_.inputs.size() == 3 && TypeOf(node_.Input(0)) == DType::kBool &&
                            TypeOf(node_.Input(1)) == dtype && TypeOf(node_.Input(2)) == dtype;
     if (!has_types || (dtype != DType::kBool && !IsLoopFloat(dtype))) return std::nullopt;
-    return Step({.kind = ChainStep::Kind::kChoose}, 3);
+    return Step({.kind = ChainStep::Kind::kChoose, .is_exact = true}, 3);
   }
 
   std::optional<NodeStep> MakePair() const {
@@ -114,7 +126,10 @@ class StepMaker {
       if (pair.op_type != node_.op_type()) continue;
       if (version_ < pair.first_version) return std::nullopt;
       const bool is_slope = pair.loop == &BinaryLoops::prelu;
-      return Step({.kind = is_slope ? ChainStep::Kind::kSlope : ChainStep::Kind::kZip, .zip = pair.loop}, 2);
+      return Step({.kind = is_slope ? ChainStep::Kind::kSlope : ChainStep::Kind::kZip,
+                   .zip = pair.loop,
+                   .is_exact = IsOneOf(pair.loop, kExactPairs)},
+                  2);
     }
     return std::nullopt;
   }

@@ -31,6 +31,11 @@ template <auto kOf>
   __builtin_memcpy(to + i, &few, (count - i) * sizeof(uint16_t));
 }
 
+template <Floats (*kOf)(Floats)>
+void Round(float* x, size_t count) {
+  Map(x, x, count, [](Floats v) { return kOf(v); });
+}
+
 // ---- transposed ---------------------------------------------------------------------------------------------------
 
 constexpr size_t kSide = 8;                                // of a square that is turned in registers
@@ -166,6 +171,8 @@ const ConvertLoops kConvert = {
     .widen_bfloat16 = Widen<WidenBfloat16>,
     .narrow_float16 = Narrow<NarrowToFloat16>,
     .narrow_bfloat16 = Narrow<NarrowToBfloat16>,
+    .round_float16 = Round<RoundToFloat16>,
+    .round_bfloat16 = Round<RoundToBfloat16>,
     .widen_turned_float16 = WidenTurned<WidenFloat16>,
     .widen_turned_bfloat16 = WidenTurned<WidenBfloat16>,
     .widen_int8 = WidenIntegers<int8_t>,

@@ -55,6 +55,14 @@ inline Halves NarrowToFloat16(Floats x) {
 }
 #endif
 
+// As narrowed and widened again.
+inline Floats RoundToFloat16(Floats x) { return WidenFloat16(NarrowToFloat16(x)); }
+inline Floats RoundToBfloat16(Floats x) {
+  const Words bits = Bits<Words>(x);
+  const Words rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return Bits<Floats>((x != x ? bits | 0x400000u : rounded) & 0xffff0000u);
+}
+
 }  // namespace amp::AMP_LOOPS_ISA
 
 #endif  // AMP_RUNTIME_LOOPS_RAW_HALVES_H_

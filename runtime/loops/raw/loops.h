@@ -26,6 +26,9 @@ struct ConvertLoops {
 
   Widen<uint16_t> widen_float16, widen_bfloat16;
   Narrow<uint16_t> narrow_float16, narrow_bfloat16;
+  // In place: each number becomes the one that it is when it is narrowed and widened again.
+  using Round = void (*)(float* x, size_t count);
+  Round round_float16, round_bfloat16;
   // Widens and transposes: from[r * from_step + c] goes to to[c * to_step + r].
   using WidenTurned = void (*)(const uint16_t* from, size_t from_step, size_t rows, size_t columns, float* to,
                                size_t to_step);
@@ -73,6 +76,15 @@ using CompareLoop = BinaryForms<uint8_t>;  // 0 and 1
 struct BinaryLoops {
   BinaryLoop add, subtract, multiply, divide, max, min, power, prelu /* a < 0 ? a * b : a */;
   CompareLoop equal, unequal, greater, greater_or_equal, less, less_or_equal;
+};
+
+// Loops over operands of 16 bits, whose result is rounded once.
+struct NarrowBinaryForms {
+  using Loop = void (*)(const uint16_t* a, const uint16_t* b, uint16_t* y, size_t count);
+  Loop of_both, of_one_a, of_one_b;
+};
+struct NarrowBinaryLoops {
+  NarrowBinaryForms add, subtract, multiply, divide, max, min;
 };
 
 // y = condition ? a : b, of elements of any type by their size. A step is 1, or 0 for a single element.
@@ -221,6 +233,8 @@ struct Loops {
   const ConvertLoops& convert;
   const UnaryLoops& unary;
   const BinaryLoops& binary;
+  const BinaryLoops &rounded_float16, &rounded_bfloat16;  // whose numbers are rounded to those of the type
+  const NarrowBinaryLoops &narrow_float16, &narrow_bfloat16;
   const ChooseLoops& choose;
   const RowLoops& rows;
   const QuantizedLoops& quantized;

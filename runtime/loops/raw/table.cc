@@ -5,7 +5,8 @@ namespace amp::AMP_LOOPS_ISA {
 
 extern const ConvertLoops kConvert;
 extern const UnaryLoops kUnary;
-extern const BinaryLoops kBinary;
+extern const BinaryLoops kBinary, kRoundedFloat16, kRoundedBfloat16;
+extern const NarrowBinaryLoops kNarrowFloat16, kNarrowBfloat16;
 extern const ChooseLoops kChoose;
 extern const RowLoops kRows;
 extern const QuantizedLoops kQuantized;
@@ -18,6 +19,10 @@ const Loops kLoops = {.name = AMP_LOOPS_NAME,
                       .convert = kConvert,
                       .unary = kUnary,
                       .binary = kBinary,
+                      .rounded_float16 = kRoundedFloat16,
+                      .rounded_bfloat16 = kRoundedBfloat16,
+                      .narrow_float16 = kNarrowFloat16,
+                      .narrow_bfloat16 = kNarrowBfloat16,
                       .choose = kChoose,
                       .rows = kRows,
                       .quantized = kQuantized,

@@ -120,6 +120,44 @@ TEST_CASE("halves between two numbers of 16 bits are rounded to even, and what i
   }
 }
 
+TEST_CASE("rounding in place is narrowing and widening, and so is that of sums and products") {
+  constexpr size_t kCount = 1 << 18;
+  std::vector<float> x(kCount), y(kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    const auto bits = static_cast<uint32_t>(i << 14);
+    x[i] = std::bit_cast<float>(i % 3 == 0 ? bits : i % 3 == 1 ? bits | 0x1000u : bits | 0x3fffu);
+    y[i] = x[(i * 7919) % kCount];
+  }
+  for (const Loops* loops : UsableLoops()) {
+    const ConvertLoops& convert = loops->convert;
+    for (const bool is_float16 : {false, true}) {
+      INFO(loops->name << ", " << is_float16);
+      const BinaryLoops& rounded = is_float16 ? loops->rounded_float16 : loops->rounded_bfloat16;
+      const auto count_wrong = [&](const std::vector<float>& exact, const std::vector<float>& found) {
+        std::vector<uint16_t> narrow(kCount);
+        std::vector<float> expected(kCount);
+        (is_float16 ? convert.narrow_float16 : convert.narrow_bfloat16)(exact.data(), narrow.data(), kCount);
+        (is_float16 ? convert.widen_float16 : convert.widen_bfloat16)(narrow.data(), expected.data(), kCount);
+        size_t wrong = 0;
+        for (size_t i = 0; i < kCount; ++i) {
+          const bool are_nan = std::isnan(expected[i]) && std::isnan(found[i]);
+          wrong += !are_nan && std::bit_cast<uint32_t>(expected[i]) != std::bit_cast<uint32_t>(found[i]);
+        }
+        return wrong;
+      };
+      std::vector<float> found = x;
+      (is_float16 ? convert.round_float16 : convert.round_bfloat16)(found.data(), kCount);
+      CHECK(count_wrong(x, found) == 0);
+      for (const auto loop : {&BinaryLoops::add, &BinaryLoops::multiply, &BinaryLoops::divide, &BinaryLoops::max}) {
+        std::vector<float> exact(kCount);
+        (loops->binary.*loop).of_both(x.data(), y.data(), exact.data(), kCount);
+        (rounded.*loop).of_both(x.data(), y.data(), found.data(), kCount);
+        CHECK(count_wrong(exact, found) == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("Softmax and its kin") {
   for (const DType dtype : kLoopFloats) {
     for (const Dims& dims : {Dims{3, 5}, Dims{2, 3, 17}, Dims{4, 1}, Dims{2, 1030}, Dims{2, 3, 40, 7}, Dims{0, 3},

@@ -38,6 +38,18 @@ TEST_CASE("a chain of functions and arithmetic, in every type") {
   }
 }
 
+TEST_CASE("steps that give what their operands are round nothing") {
+  for (const DType dtype : kLoopFloats) {
+    INFO(DTypeName(dtype));
+    CHECK(Fused(Chain("a = Add (x, r) b = Abs (a) c1 = Neg (b) d = Max (c1, r) e = Min (d, x) f = Sign (e) "
+                      "h = Mul (f, a) y = Relu (h)"),
+                dtype) == "Chain");
+    CHECK(Fused(Chain("a = Div (x, r) g = Less (a, r) b = Where (g, a, x) d = PRelu (b, w) y = Sub (d, a)"), dtype) ==
+          "Chain");
+    CHECK(Fused(Chain("a = Add (x, w) b = Relu (a) d = Pow (b, k) e = Min (k, d) y = Max (e, w)"), dtype) == "Chain");
+  }
+}
+
 TEST_CASE("operands that broadcast: scalars, rows, columns, trailing shapes") {
   for (const DType dtype : kLoopFloats) {
     INFO(DTypeName(dtype));
