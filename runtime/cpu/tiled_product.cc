@@ -394,14 +394,15 @@ Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Til
 Tiling ChooseWidenedTiling(const ProductSize& size) {
   constexpr int64_t kMostDepth = 768, kTileElements = 144 << 10, kNarrowest = 64;
   constexpr int64_t kMostWholeX = 6 << 20, kPartOfWeights = 4;  // bytes
-  constexpr int64_t kMostRows = 1024;
+  constexpr int64_t kMostOfTile = 2 << 20, kFewRows = 128;      // bytes of x and y; rows that are not cut
   const auto rounded_up = [](int64_t count) { return (count + kRowGranule - 1) / kRowGranule * kRowGranule; };
   Tiling tiling{.depth = size.k};
   for (const int64_t depth : EqualParts(size.k, kLeastDepth)) {
     if (tiling.depth > kMostDepth) tiling.depth = depth;  // the largest comes first
   }
   tiling.columns = std::min(size.n, std::max(kTileElements / tiling.depth / kRowGranule * kRowGranule, kNarrowest));
-  const int64_t row_parts = (size.m + kMostRows - 1) / kMostRows;
+  const int64_t of_row = (tiling.depth + tiling.columns * (1 + size.residuals)) * kFloatBytes;
+  const int64_t most_rows = std::max(kMostOfTile / of_row, kFewRows), row_parts = (size.m + most_rows - 1) / most_rows;
   tiling.rows = std::min(size.m, rounded_up((size.m + row_parts - 1) / row_parts));
   const int64_t of_weights = size.k * size.n * kFloatBytes / kPartOfWeights;
   tiling.has_whole_x = tiling.rows * (size.k + kPadding) * kFloatBytes <= std::min(of_weights, kMostWholeX);

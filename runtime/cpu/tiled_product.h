@@ -53,8 +53,8 @@ struct TileBudget {
 // tiling whose depth and columns must be used, unless whole rows are; null: any.
 Tiling ChooseTiling(const ProductSize& size, const TileBudget& budget, const Tiling* kept = nullptr);
 // Returns the tiling for weights that every run widens: a tile of them stays in a cache where k has a divisor that
-// allows it. All rows are computed at once unless there are very many, as each part of them widens the weights again.
-// The last tile of columns may be narrower.
+// allows it. Hundreds of rows are computed at once, as each part of them widens the weights again. The last tile of
+// columns may be narrower.
 Tiling ChooseWidenedTiling(const ProductSize& size);
 // Whether weights of 16 bits are rather widened in every run than kept in float32: the library packs float32 in every
 // run anyway, and they are not few.
