@@ -44,7 +44,8 @@ constexpr size_t kLine = 64 / sizeof(uint16_t);            // elements that memo
 
 using Eight = uint16_t __attribute__((vector_size(kSide * sizeof(uint16_t))));
 
-// After three rounds of interleaving every row with the one that is four behind it, rows are columns.
+// After three rounds of interleaving every row with the one that is four behind it, rows are columns. The templates of
+// runtime/kernel/turn_matrix.h do the same, but are no code of one instruction set.
 inline void TurnSquare(Eight (&rows)[kSide]) {
 #pragma GCC unroll 3
   for (int round = 0; round < 3; ++round) {
