@@ -120,7 +120,7 @@ print(used.ru_utime + used.ru_stime, used.ru_maxrss)
 
 def numbers_of(*arguments):
     done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
-    return tuple(map(float, done.stdout.split()[:3]))
+    return tuple(map(float, done.stdout.splitlines()[-1].split()[:3]))
 
 
 def rewriting(tools, model):

@@ -23,23 +23,29 @@ namespace {
 // Norms alone are kept of a run in lock step, and they hardly differ from sample to sample.
 constexpr size_t kMostInStep = 2;
 
+// The decided model as one that was just loaded. Its weights are not copied: nobody else has them.
+absl::StatusOr<LoadedFile> TakeModel(std::unique_ptr<Model> model, std::shared_ptr<ExternalData> external) {
+  if (model->weights().ConvertsAny()) return CopyModel(model->proto(), model->weights(), std::move(external));
+  LoadedFile file;
+  file.model = &model->LendProto();
+  file.arena = model->ReleaseArena();
+  file.external = std::move(external);
+  return file;
+}
+
 }  // namespace
 
 class PartErrorFinder {
  public:
-  PartErrorFinder(const RewriteOptions& options, DType low, const DecidedModel& decided, const SampleRuns& samples)
-      : options_(options),
-        low_type_(low),
-        decided_(decided.decision),
-        model_(*decided.model),
-        samples_(samples),
-        paths_(FindNodePaths(model_)),
-        units_(FindUnits(model_, decided_)) {}
+  PartErrorFinder(const SensitivityTask& task, const SampleRuns& samples)
+      : task_(task), options_(task.options), samples_(samples) {}
 
-  absl::StatusOr<PartErrors> Find(std::shared_ptr<ExternalData> external, const std::vector<double>& sample_errors) {
+  absl::StatusOr<PartErrors> Find(const std::vector<double>& sample_errors) {
     GiveBackFreedMemory();  // of the sessions that have run the samples
-    AMP_ASSIGN_OR_RETURN(LoadedFile copy, CopyModel(model_.proto(), model_.weights(), external));
-    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(copy)));
+    AMP_ASSIGN_OR_RETURN(DecidedModel decided, task_.decide());
+    ReadDecision(*decided.model, decided.decision);
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, TakeModel(std::move(decided.model), task_.external));
+    AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, samples_.MakeSession(std::move(file)));
     const Model& run = session->model();
     FindSamePlaces(run);
     const size_t num_runs = std::min(kMostInStep, sample_errors.size());
@@ -56,9 +62,12 @@ class PartErrorFinder {
     };
     const DerivativeTask task = {
         .session = *session,
-        .load = [&] { return CopyModel(model_.proto(), model_.weights(), external); },
+        .load = [&]() -> absl::StatusOr<LoadedFile> {
+          AMP_ASSIGN_OR_RETURN(DecidedModel again, task_.decide());
+          return TakeModel(std::move(again.model), task_.external);
+        },
         .limits = options_.limits,
-        .low = low_type_,
+        .low = task_.low,
         .low_ports = low_ports_,
         .sample = samples_.sample(worst[0]),
         .outputs = samples_.expected(worst[0]),
@@ -66,7 +75,7 @@ class PartErrorFinder {
     };
     AMP_ASSIGN_OR_RETURN(FoundDerivatives derivatives, FindDerivatives(task));
     const std::vector<Derivatives>& known = derivatives.of_groups;
-    LockStep in_step(*session, low_type_, low_ports_, &known.front());
+    LockStep in_step(*session, task_.low, low_ports_, &known.front());
     for (size_t i = 0; i < num_runs; ++i) {
       if (options_.on_progress) {
         AMP_RETURN_IF_ERROR(
@@ -86,46 +95,56 @@ class PartErrorFinder {
   }
 
  private:
-  size_t NoPart() const { return units_.size(); }
-  bool IsLow(VertexId v) const { return v != kNone && decided_.paint[v].low; }
+  struct DecidedNode {
+    LowPorts low;
+    size_t part = 0;
+  };
 
-  // The session numbers nodes anew, and inlines calls that are kept: a path says which node is which.
-  void FindSamePlaces(const Model& run) {
-    absl::flat_hash_map<std::string, NodeId> by_path;
-    for (const NodeId id : decided_.graph.order()) by_path[paths_.nodes[id]] = id;
-    IdVector<NodeId, size_t> part_here(model_.num_nodes(), NoPart());
-    for (size_t i = 0; i < units_.size(); ++i) {
-      for (const NodeId id : units_[i].nodes) part_here[id] = i;
+  size_t NoPart() const { return found_.parts_.size(); }
+
+  // Keeps what is asked of the decision later: the model itself becomes that of the session.
+  void ReadDecision(const Model& model, const Decision& decision) {
+    const NodePaths paths = FindNodePaths(model);
+    const std::vector<Unit> units = FindUnits(model, decision);
+    IdVector<NodeId, size_t> part_of(model.num_nodes(), units.size());
+    for (size_t i = 0; i < units.size(); ++i) {
+      Part& part = found_.parts_.emplace_back();
+      part.name = paths.nodes[units[i].head];
+      for (const NodeId id : units[i].nodes) {
+        part_of[id] = i;
+        if (!samples_.HasNode(paths.nodes[id])) continue;
+        part.nodes.push_back(paths.nodes[id]);
+        if (model.node(id).bodies.empty()) part.plain_nodes.push_back(paths.nodes[id]);
+      }
     }
-    low_ports_.resize(run.num_nodes());
-    part_of_.resize(run.num_nodes(), NoPart());
-    const NodePaths run_paths = FindNodePaths(run);
-    for (const NodeId id : run.AllNodes()) {
-      const auto it = by_path.find(run_paths.nodes[id]);
-      if (it == by_path.end()) continue;
-      const NodeId here = it->second;
-      part_of_[id] = part_here[here];
-      const Node& node = model_.node(here);
-      LowPorts& ports = low_ports_[id];
+    const auto is_low = [&](VertexId v) { return v != kNone && decision.paint[v].low; };
+    for (const NodeId id : decision.graph.order()) {
+      const Node& node = model.node(id);
+      DecidedNode& decided = decided_[paths.nodes[id]];
+      decided.part = part_of[id];
       for (size_t port = 0; port < node.inputs.size(); ++port) {
-        ports.inputs.push_back(IsLow(decided_.graph.OfInput(here, port)));
+        decided.low.inputs.push_back(is_low(decision.graph.OfInput(id, port)));
       }
       for (size_t port = 0; port < node.outputs.size(); ++port) {
-        ports.outputs.push_back(IsLow(decided_.graph.OfOutput(here, port)));
+        decided.low.outputs.push_back(is_low(decision.graph.OfOutput(id, port)));
       }
     }
   }
 
-  void Describe(const Model& run, const ErrorSums& sums) {
-    for (const Unit& unit : units_) {
-      Part& part = found_.parts_.emplace_back();
-      part.name = paths_.nodes[unit.head];
-      for (const NodeId id : unit.nodes) {
-        if (!samples_.HasNode(paths_.nodes[id])) continue;
-        part.nodes.push_back(paths_.nodes[id]);
-        if (model_.node(id).bodies.empty()) part.plain_nodes.push_back(paths_.nodes[id]);
-      }
+  // The session numbers nodes anew, and inlines calls that are kept: a path says which node is which.
+  void FindSamePlaces(const Model& run) {
+    low_ports_.resize(run.num_nodes());
+    part_of_.resize(run.num_nodes(), NoPart());
+    const NodePaths paths = FindNodePaths(run);
+    for (const NodeId id : run.AllNodes()) {
+      const auto it = decided_.find(paths.nodes[id]);
+      if (it == decided_.end()) continue;
+      part_of_[id] = it->second.part;
+      low_ports_[id] = it->second.low;
     }
+  }
+
+  void Describe(const Model& run, const ErrorSums& sums) {
     for (const NodeId id : run.AllNodes()) {
       if (part_of_[id] == NoPart()) continue;
       Part& part = found_.parts_[part_of_[id]];
@@ -208,13 +227,13 @@ class PartErrorFinder {
       if (part != NoPart() && (places[part].empty() || places[part].back() != place)) places[part].push_back(place);
     };
     for (const std::vector<PartErrors::Site>& sites : found_.sites_) {
-      std::vector<std::vector<size_t>>& places = found_.sites_of_.emplace_back(units_.size());
+      std::vector<std::vector<size_t>>& places = found_.sites_of_.emplace_back(NoPart());
       for (size_t place = 0; place < sites.size(); ++place) {
         add(places, sites[place].producer, place);
         add(places, sites[place].reader, place);
       }
     }
-    found_.traffic_of_.resize(units_.size());
+    found_.traffic_of_.resize(NoPart());
     for (size_t place = 0; place < found_.traffic_.size(); ++place) {
       add(found_.traffic_of_, found_.traffic_[place].producer, place);
       for (const size_t reader : found_.traffic_[place].readers) add(found_.traffic_of_, reader, place);
@@ -230,23 +249,19 @@ class PartErrorFinder {
     }
   }
 
+  const SensitivityTask& task_;
   const RewriteOptions& options_;
-  const DType low_type_;
-  const Decision& decided_;
-  const Model& model_;
   const SampleRuns& samples_;
-  const NodePaths paths_;
-  const std::vector<Unit> units_;
-  IdVector<NodeId, LowPorts> low_ports_;  // of the session's nodes
-  IdVector<NodeId, size_t> part_of_;      // of the session's nodes
+  absl::flat_hash_map<std::string, DecidedNode> decided_;  // by path
+  IdVector<NodeId, LowPorts> low_ports_;                   // of the session's nodes
+  IdVector<NodeId, size_t> part_of_;                       // of the session's nodes
   absl::flat_hash_map<const Node*, double> flops_;
   PartErrors found_;
 };
 
-absl::StatusOr<PartErrors> PartErrors::Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
-                                            std::shared_ptr<ExternalData> external, const SampleRuns& samples,
+absl::StatusOr<PartErrors> PartErrors::Find(const SensitivityTask& task, const SampleRuns& samples,
                                             const std::vector<double>& sample_errors) {
-  return PartErrorFinder(options, low, decided, samples).Find(std::move(external), sample_errors);
+  return PartErrorFinder(task, samples).Find(sample_errors);
 }
 
 LowParts PartErrors::Alone(size_t part) const {

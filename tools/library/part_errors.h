@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "passes/sequence/rewrite_model.h"
 #include "tools/library/sample_runs.h"
+#include "tools/library/sensitivity.h"
 
 namespace amp {
 
@@ -35,9 +35,9 @@ using LowParts = std::vector<bool>;
 class PartErrors {
  public:
   // Runs the model that is decided about in step on the samples whose errors are the largest where everything is low,
-  // two at most. Errors: those of running it; those of options.on_progress and may_go_on.
-  static absl::StatusOr<PartErrors> Find(const RewriteOptions& options, DType low, const DecidedModel& decided,
-                                         std::shared_ptr<ExternalData> external, const SampleRuns& samples,
+  // two at most. Errors: those of running it; those of task.decide, and of
+  // on_progress and may_go_on of its options.
+  static absl::StatusOr<PartErrors> Find(const SensitivityTask& task, const SampleRuns& samples,
                                          const std::vector<double>& sample_errors);
 
   const std::vector<Part>& parts() const { return parts_; }

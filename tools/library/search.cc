@@ -106,9 +106,7 @@ class Searcher {
                          CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
     AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
                          samples_->ErrorsOf(std::move(copy), 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
-    AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task_.decide());
-    AMP_ASSIGN_OR_RETURN(
-        errors_, PartErrors::Find(options_, task_.low, decided, task_.external, *samples_, sample_errors.of_samples));
+    AMP_ASSIGN_OR_RETURN(errors_, PartErrors::Find(task_, *samples_, sample_errors.of_samples));
     report_.num_parts = std::ssize(errors_->parts());
     for (const Part& part : errors_->parts()) {
       all_.push_back(part.has_run || IsToVerify());

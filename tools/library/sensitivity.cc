@@ -80,9 +80,7 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
                        samples->ErrorsOf(std::move(all_low), 0, samples->size(), kMetric));
   report.measured = sample_errors.Largest();
-  AMP_ASSIGN_OR_RETURN(const DecidedModel decided, task.decide());
-  AMP_ASSIGN_OR_RETURN(const PartErrors errors, PartErrors::Find(task.options, task.low, decided, task.external,
-                                                                 *samples, sample_errors.of_samples));
+  AMP_ASSIGN_OR_RETURN(const PartErrors errors, PartErrors::Find(task, *samples, sample_errors.of_samples));
   report.why_gains = errors.why_gains();
   AddErrors(errors, report);
   AMP_RETURN_IF_ERROR(MeasureUnits(task, *samples, report));

@@ -1,5 +1,6 @@
 // --sensitivity, through the tool: which part loses the most, and what is written.
 #include <filesystem>
+#include <random>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -112,6 +113,38 @@ TEST_CASE("parts ahead of what no derivative goes through are predicted by gains
   const ToolOutput output = RunAmpRewrite({run.in, "--sensitivity", "--calibration", run.sample});
   CHECK(absl::StrContains(output.out, "1 unit is predicted by gains of nodes, which know less than derivatives: "));
   CHECK(absl::StrContains(output.out, "'branch'"));
+}
+
+// Elements of a weight without a pattern, so that errors do not add up.
+std::string RandomElements(int count) {
+  std::mt19937 random(1);
+  std::string elements;
+  for (int i = 0; i < count; ++i) {
+    absl::StrAppend(&elements, i == 0 ? "" : ", ", 1e-5 * (static_cast<double>(random() % 20001) - 10000));
+  }
+  return elements;
+}
+
+TEST_CASE("a part with a large weight in a branch is predicted") {
+  const std::string weight = RandomElements(32 * 1024);
+  const SensitivityFolder run(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] y) <float zero = {0}, float[1024,32] w = {)",
+                                           weight, R"(}> {
+      sum = ReduceSum <keepdims = 0> (x)  is_large = Greater (sum, zero)  is_small = Not (is_large)
+      is_any = Or (is_large, is_small)
+      h = If (is_any) <then_branch = t () => (float[8,1024] u) <float[32,1024] v = {)",
+                                           weight, R"(}> { [inside] u = MatMul (x, v) },
+                       else_branch = e () => (float[8,1024] o) { o = Cast <to = 1> (is_any) }>
+      [behind] y = MatMul (h, w) })"));
+  const json found = run.Report({"--sensitivity", "--measure", "2"});
+  INFO(found.dump(1));
+  REQUIRE(found["units"].size() == 3);
+  CHECK(found["units"][2]["predicted_error"] == 0);  // of the branch that is not taken
+  for (const size_t i : {0U, 1U}) {
+    const json& unit = found["units"][i];
+    CHECK(unit["weight_bytes"] == 32 * 1024 * 4);
+    CHECK(unit["predicted_error"].get<double>() == Approx(unit["measured_error"].get<double>()).epsilon(0.5));
+  }
 }
 
 TEST_CASE("a model of which nothing becomes low has no parts") {
