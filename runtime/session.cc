@@ -147,7 +147,7 @@ struct Session::State {
 SessionOptions OneByOne(SessionOptions options) {
   options.fold_constants = options.fold_batch_norms = false;
   options.fuse_epilogues = options.fuse_norms = options.fuse_attention = options.fuse_chains = false;
-  options.fuse_training = false;
+  options.fuse_training = options.free_packed_weights = false;
   return options;
 }
 
@@ -179,6 +179,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   if (options.fold_constants) FoldConstants(*model, program);
   const FusionRules rules = device == nullptr ? ProcessorFusionRules() : device->fusion_rules();
   FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options, rules), program);
+  if (options.free_packed_weights && device == nullptr) DropConstants(*model, program);
   if (options.strict) AMP_RETURN_IF_ERROR(RefuseWidened(*model, program));
   if (device != nullptr) PlaceInstructions(*model, program);
   state->model = std::move(model);

@@ -245,6 +245,7 @@ absl::Status Convolution(KernelContext& context) {
   const ProductSums sums = {convolution.steps, most_terms, convolution.y_dims};
   AMP_ASSIGN_OR_RETURN(const double bound, BoundOfResult(context, sums));
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLibraryLayout(context, 0, Layout::kChannelsLast));
+  AMP_ASSIGN_OR_RETURN(const ConstantHold hold, HoldPlainWeights(context, convolution));
   RunWeights weights;
   AMP_RETURN_IF_ERROR(MakeWeights(context, convolution, compute, weights));
   Tensor bias_behind;
@@ -272,19 +273,22 @@ constexpr KernelRow kRows[] = {
      .refusal = WhyNotConvolution,
      .family = "onednn",
      .takes_channels_last = true,
-     .takes_epilogue = true},
+     .takes_epilogue = true,
+     .packs_weights = true},
     {.op_type = "FusedConv",
      .function = Convolution<ReadConvolution>,
      .domain = "com.microsoft",
      .refusal = WhyNotFusedConv,
      .family = "onednn",
-     .takes_channels_last = true},
+     .takes_channels_last = true,
+     .packs_weights = true},
     {.op_type = "ConvTranspose",
      .function = Convolution<ReadTransposed>,
      .refusal = WhyNotConvolution,
      .family = "onednn",
      .takes_channels_last = true,
-     .takes_epilogue = true},
+     .takes_epilogue = true,
+     .packs_weights = true},
 };
 
 }  // namespace

@@ -61,12 +61,9 @@ struct ConstantMagnitudes : KernelState {
 
 enum class Look { kAtNone, kAtUnknown, kAtAll };  // inputs that are no constants
 
-float Magnitude(KernelContext& context, size_t port, Look look) {
-  if (!context.HasInput(port)) return 0;
-  if (!context.IsConstantInput(port)) {
-    const float known = context.Input(port).magnitude_bound();
-    const bool looks = look == Look::kAtAll || (look == Look::kAtUnknown && !std::isfinite(known));
-    return looks ? LargestMagnitude(context.Input(port)) : known;
+absl::StatusOr<float> MagnitudeOfConstant(KernelContext& context, size_t port) {
+  if (DroppableConstant* const constant = context.Droppable(port)) {
+    return constant->LargestMagnitude([&] { return LargestMagnitude(context.Input(port)); });
   }
   auto& constants = context.State<ConstantMagnitudes>();
   const absl::MutexLock lock(&constants.mutex);
@@ -74,6 +71,14 @@ float Magnitude(KernelContext& context, size_t port, Look look) {
   std::optional<float>& known = constants.by_port[port];
   if (!known.has_value()) known = LargestMagnitude(context.Input(port));
   return *known;
+}
+
+absl::StatusOr<float> Magnitude(KernelContext& context, size_t port, Look look) {
+  if (!context.HasInput(port)) return 0;
+  if (context.IsConstantInput(port)) return MagnitudeOfConstant(context, port);
+  const float known = context.Input(port).magnitude_bound();
+  const bool looks = look == Look::kAtAll || (look == Look::kAtUnknown && !std::isfinite(known));
+  return looks ? LargestMagnitude(context.Input(port)) : known;
 }
 
 // A step of its own reads and writes each element of the result, and takes some time to start.
@@ -125,33 +130,46 @@ struct Bounds {
 };
 
 // Every comparison is false for NaN.
-Bounds FindBounds(KernelContext& context, const ProductSums& sums, Look look) {
-  double bound = static_cast<double>(Magnitude(context, 0, look)) * Magnitude(context, 1, look) *
-                 static_cast<double>(sums.most_terms);
-  const bool has_own_bias = context.node().Input(2) != kNone;
-  if (has_own_bias) bound += Magnitude(context, 2, look);
+absl::StatusOr<Bounds> FindBounds(KernelContext& context, const ProductSums& sums, Look look) {
+  AMP_ASSIGN_OR_RETURN(const float of_a, Magnitude(context, 0, look));
+  AMP_ASSIGN_OR_RETURN(const float of_b, Magnitude(context, 1, look));
+  double bound = static_cast<double>(of_a) * of_b * static_cast<double>(sums.most_terms);
+  if (context.node().Input(2) != kNone) {
+    AMP_ASSIGN_OR_RETURN(const float of_bias, Magnitude(context, 2, look));
+    bound += of_bias;
+  }
   bool may_hide = false;
   for (const EpilogueStep& step : sums.steps) {
     may_hide = may_hide || (Hides(step) && !(bound < kMost));
-    bound = BoundBehind(step, bound, ReadsOperand(step) ? Magnitude(context, step.input, look) : 0);
+    float operand = 0;
+    if (ReadsOperand(step)) {
+      AMP_ASSIGN_OR_RETURN(operand, Magnitude(context, step.input, look));
+    }
+    bound = BoundBehind(step, bound, operand);
   }
-  return {bound, may_hide};
+  return Bounds{bound, may_hide};
 }
 
 }  // namespace
+
+absl::Status LookAtConstant(KernelContext& context, size_t port) { return MagnitudeOfConstant(context, port).status(); }
 
 absl::StatusOr<double> BoundOfResult(KernelContext& context, const ProductSums& sums) {
   const bool hides = absl::c_any_of(sums.steps, Hides);
   if (!hides) {
     // Constants are not looked at in vain.
-    const float known = Magnitude(context, 0, Look::kAtNone);
-    return std::isfinite(known) ? FindBounds(context, sums, Look::kAtNone).of_result : Tensor::kUnbounded;
+    AMP_ASSIGN_OR_RETURN(const float known, Magnitude(context, 0, Look::kAtNone));
+    if (!std::isfinite(known)) return Tensor::kUnbounded;
+    AMP_ASSIGN_OR_RETURN(const Bounds bounds, FindBounds(context, sums, Look::kAtNone));
+    return bounds.of_result;
   }
   if (IsLongToLook(context, sums.steps, sums.result)) {
     return Refusal("weights that change, and take longer to look at than the result");
   }
-  Bounds bounds = FindBounds(context, sums, Look::kAtUnknown);
-  if (bounds.may_hide) bounds = FindBounds(context, sums, Look::kAtAll);
+  AMP_ASSIGN_OR_RETURN(Bounds bounds, FindBounds(context, sums, Look::kAtUnknown));
+  if (bounds.may_hide) {
+    AMP_ASSIGN_OR_RETURN(bounds, FindBounds(context, sums, Look::kAtAll));
+  }
   if (bounds.may_hide) return Refusal("NaN, an infinity or an overflow ahead of a step that would hide it");
   return bounds.of_result;
 }

@@ -29,6 +29,10 @@ struct ProductSums {
 // each step: weights that are no constants are often larger than the result.
 absl::StatusOr<double> BoundOfResult(KernelContext& context, const ProductSums& sums);
 
+// Finds the magnitude of a constant input. BoundOfResult then needs no elements of it, which are about to go. Errors:
+// those of bringing the elements back.
+absl::Status LookAtConstant(KernelContext& context, size_t port);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_CPU_HIDDEN_NUMBERS_H_

@@ -252,10 +252,16 @@ absl::Status ProductOf(KernelContext& context, DType gives) {
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
   AMP_ASSIGN_OR_RETURN(const double bound, BoundOfResult(context, {product.steps, MostTerms(b), product.y_dims}));
   if (product.tiles != nullptr) {
+    const bool reads_plain = product.tiles->weights == nullptr;
+    ConstantHold hold;
+    if (reads_plain) {
+      AMP_ASSIGN_OR_RETURN(hold, context.HoldConstant(1, ConstantUse::kInRuns));
+    }
     AMP_RETURN_IF_ERROR(RunTiles(context, *product.tiles, product.stored_as, product.y_dims));
     context.SetMagnitudeBound(0, bound);
     return absl::OkStatus();
   }
+  AMP_ASSIGN_OR_RETURN(const ConstantHold hold, HoldPlainWeights(context, product));
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
   AMP_RETURN_IF_ERROR(RunInParts(context, {.operation = product,
                                            .compute = compute,
@@ -274,18 +280,25 @@ absl::Status Product(KernelContext& context) { return ProductOf(context, DType::
 absl::Status WeightGradient(KernelContext& context) { return ProductOf(context, DType::kFloat32); }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "MatMul", .function = Product, .refusal = WhyNotProduct, .family = "onednn", .takes_epilogue = true},
+    {.op_type = "MatMul",
+     .function = Product,
+     .refusal = WhyNotProduct,
+     .family = "onednn",
+     .takes_epilogue = true,
+     .packs_weights = true},
     {.op_type = "Gemm",
      .function = Product,
      .first_version = 7,
      .refusal = WhyNotProduct,
      .family = "onednn",
-     .takes_epilogue = true},
+     .takes_epilogue = true,
+     .packs_weights = true},
     {.op_type = "FusedMatMul",
      .function = Product,
      .domain = "com.microsoft",
      .refusal = WhyNotProduct,
-     .family = "onednn"},
+     .family = "onednn",
+     .packs_weights = true},
     {.op_type = "MatrixWeightGradient",
      .function = WeightGradient,
      .domain = "ai.amp",

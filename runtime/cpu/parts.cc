@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "ir/base/status.h"
+#include "runtime/cpu/hidden_numbers.h"
 #include "runtime/onednn/open_library.h"
 
 namespace amp {
@@ -231,6 +232,13 @@ class PartsRunner {
   PartWriter result_;
 };
 
+// A library that packs nothing reads the constant itself.
+bool ReadsPlainWeights(const KernelContext& context, const PartedOperation& operation) {
+  const void* const plain = context.Input(1).data();
+  return operation.weights.dtype() == DType::kUndefined || operation.weights.data() == plain ||
+         operation.weights_of_last.data() == plain;
+}
+
 }  // namespace
 
 int64_t PartBytes(int64_t all_bytes) { return std::clamp(all_bytes / kPartOfAll, kLeastPartBytes, kMostPartBytes); }
@@ -253,9 +261,18 @@ absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart&
   if (!context.IsConstantInput(1)) return absl::OkStatus();
   const auto plain = [&] { return Converted(context.Input(1), compute, nullptr); };
   AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, compute, plain));
-  if (operation.last == nullptr) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, compute, plain));
+  if (operation.last != nullptr) {
+    AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, compute, plain));
+  }
+  if (!ReadsPlainWeights(context, operation) && context.Droppable(1) != nullptr) {
+    AMP_RETURN_IF_ERROR(LookAtConstant(context, 1));
+    DropPackedConstant(context, 1, *operation.primitive, compute, operation.weights);
+  }
   return absl::OkStatus();
+}
+
+absl::StatusOr<ConstantHold> HoldPlainWeights(const KernelContext& context, const PartedOperation& operation) {
+  return ReadsPlainWeights(context, operation) ? context.HoldConstant(1, ConstantUse::kInRuns) : ConstantHold();
 }
 
 absl::Status MakeWeights(KernelContext& context, const PartedOperation& operation, DType compute, RunWeights& weights) {

@@ -72,6 +72,8 @@ struct PartedOperation : PreparedOperation {
 // Makes both primitives with `make`, and packs weights that are constant. Errors: the library's refusal.
 using MakePart = std::function<absl::StatusOr<std::unique_ptr<onednn::Primitive>>(int64_t size)>;
 absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart& make, PartedOperation& operation);
+// Holds input 1 where a run of the operation reads it as it is stored.
+absl::StatusOr<ConstantHold> HoldPlainWeights(const KernelContext& context, const PartedOperation& operation);
 
 // Input 1 in the layouts that the primitives read.
 struct RunWeights {

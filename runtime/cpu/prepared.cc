@@ -4,8 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/host_memory.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
@@ -15,6 +17,25 @@ namespace amp {
 namespace {
 
 constexpr size_t kMostEntries = 8;
+
+// A name that is the same for constants that are packed the same way.
+std::string FormOf(DType compute, const onednn::Primitive& primitive) {
+  return absl::StrCat(DTypeName(compute), " ", primitive.packing());
+}
+
+// Writes the elements of a packed constant as they were stored. REQUIRES: packing them was exact.
+absl::Status Unpack(const onednn::Unpacker& unpacker, const Tensor& packed, DType compute, DType stored,
+                    absl::Span<std::byte> elements) {
+  const auto count = static_cast<int64_t>(elements.size() / ElementBytes(stored));
+  Tensor wide;
+  if (stored != compute) {
+    AMP_ASSIGN_OR_RETURN(wide, Tensor::Create(compute, {count}));
+  }
+  void* const plain = stored == compute ? elements.data() : wide.mutable_bytes().data();
+  if (!unpacker.Unpack(packed.bytes().data(), plain)) return absl::InternalError("oneDNN does not unpack the weights");
+  if (stored != compute) ConvertElements(plain, compute, elements.data(), stored, static_cast<size_t>(count));
+  return absl::OkStatus();
+}
 
 // Elements that are converted at a time between two 16-bit types, through float32.
 constexpr size_t kOnTheirWay = 1024;
@@ -38,6 +59,7 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
                                       DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
   const auto pack = [&]() -> absl::StatusOr<Tensor> {
+    AMP_ASSIGN_OR_RETURN(const ConstantHold hold, context.HoldConstant(port, ConstantUse::kOnce));
     AMP_ASSIGN_OR_RETURN(Tensor elements, plain());
     if (primitive.packed_bytes() == 0) return elements;
     AMP_ASSIGN_OR_RETURN(Tensor packed,
@@ -46,8 +68,33 @@ absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port,
     return Refusal("the library does not pack the weights");
   };
   SharedTensors* const shared = context.resources().shared;
-  const std::string form = absl::StrCat(DTypeName(compute), " ", primitive.packing());
-  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), form, pack);
+  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), FormOf(compute, primitive), pack);
+}
+
+void DropPackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive, DType compute,
+                        const Tensor& packed) {
+  DroppableConstant* const constant = context.Droppable(port);
+  SharedTensors* const shared = context.resources().shared;
+  const Tensor& plain = context.Input(port);
+  const bool is_exact = compute == plain.dtype() || compute == DType::kFloat32;
+  if (constant == nullptr || !constant->MayGo() || shared == nullptr || primitive.packed_bytes() == 0 || !is_exact) {
+    return;
+  }
+  const std::shared_ptr<const onednn::Unpacker> unpacker = primitive.MakeUnpacker();
+  if (unpacker == nullptr) return;
+  const auto restore = [unpacker, packed, compute, stored = plain.dtype()](absl::Span<std::byte> elements) {
+    return Unpack(*unpacker, packed, compute, stored, elements);
+  };
+  const std::string form = absl::StrCat(DTypeName(plain.dtype()), " ", FormOf(compute, primitive));
+  const bool comes_back = shared->Knows(form, [&] {
+    const absl::StatusOr<ConstantHold> hold = constant->Hold(ConstantUse::kOnce);
+    absl::StatusOr<Tensor> again = Tensor::Create(plain.dtype(), plain.dims());
+    if (!hold.ok() || !again.ok() || !restore(again->mutable_bytes()).ok()) return false;
+    const bool is_same = absl::c_equal(again->bytes(), plain.bytes());
+    DropHostPages(again->mutable_bytes());  // else they stay with the process, for another block of their size
+    return is_same;
+  });
+  if (comes_back) constant->Drop(restore);
 }
 
 DType ComputeTypeFor(const KernelContext& context, DType stored) {

@@ -50,6 +50,11 @@ class PreparedOperations : public KernelState {
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
                                       DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
 
+// Drops the constant at the port, which is kept as `packed`. Does nothing where others read it, where the library
+// cannot unpack it, or where that gives other bits.
+void DropPackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive, DType compute,
+                        const Tensor& packed);
+
 // Returns the type in which tensors of type `stored` are computed: `stored` itself if the processor is fast with it,
 // else bfloat16 for float16 if the options allow that and it is fast, else float32.
 DType ComputeTypeFor(const KernelContext& context, DType stored);

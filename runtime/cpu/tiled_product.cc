@@ -156,6 +156,7 @@ bool WantOnePacking(const TiledProduct& product) {
 absl::StatusOr<std::vector<Tensor>> PackAll(const KernelContext& context, const TileSpec& spec,
                                             const onednn::Primitive& primitive) {
   std::vector<Tensor> tiles;
+  AMP_ASSIGN_OR_RETURN(const ConstantHold hold, context.HoldConstant(1, ConstantUse::kOnce));
   AMP_ASSIGN_OR_RETURN(const Tensor plain, Converted(context.Input(1), spec.compute, nullptr));
   const size_t element = ElementBytes(spec.compute);
   for (int64_t column = 0; column < spec.size.n; column += spec.tiling.columns) {

@@ -143,4 +143,15 @@ void GiveBackFreedMemory() {
 #endif
 }
 
+bool DropHostPages(absl::Span<std::byte> bytes) {
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (page_bytes <= 0) return false;
+  const auto page = static_cast<uintptr_t>(page_bytes), begin = reinterpret_cast<uintptr_t>(bytes.data());
+  const uintptr_t first = (begin + page - 1) / page * page, end = (begin + bytes.size()) / page * page;
+  if (first >= end) return false;
+  // Where this fails, some pages may have gone.
+  static_cast<void>(::madvise(bytes.data() + (first - begin), end - first, MADV_DONTNEED));
+  return true;
+}
+
 }  // namespace amp

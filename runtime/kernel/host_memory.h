@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "absl/types/span.h"
+
 namespace amp {
 
 // Returns the bytes that all tensors of the process may take together: nine tenths of the memory of the machine, or of
@@ -20,6 +22,10 @@ std::shared_ptr<void> AllocateHostMemory(size_t size_bytes);
 // Gives the system back what was freed, between blocks that are in use, too. For the end of work that took much more
 // memory than what follows; new memory takes longer to fill.
 void GiveBackFreedMemory();
+
+// Gives the system back the pages that lie within memory from AllocateHostMemory, which stays allocated: its bytes are
+// lost, and may be written again. Returns false where no page does, and nothing is lost.
+bool DropHostPages(absl::Span<std::byte> bytes);
 
 }  // namespace amp
 

@@ -33,6 +33,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/graph.h"
+#include "runtime/kernel/droppable_constant.h"
 #include "runtime/kernel/epilogue.h"
 #include "runtime/kernel/refusal.h"
 #include "runtime/kernel/shared_tensors.h"
@@ -98,7 +99,8 @@ struct KernelRow;
 // A node as its kernels know it from run to run.
 struct KernelSite {
   std::vector<const void*>
-      constants;                 // by input: where the elements of the model's own constant are; null: it has none
+      constants;  // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<std::shared_ptr<DroppableConstant>> droppable;  // by input; empty: none is
   std::vector<bool> last_uses;   // an input that nobody reads after this node, and that comes once
   std::vector<bool> last_reads;  // the same, but the elements may be kept: those of a constant, or a caller's
   Epilogue epilogue;             // only rows that ask for it see one
@@ -181,6 +183,16 @@ class KernelContext {
     const void* const data = Input(port).data();
     return data == site_.constants[port] ||
            (resources_.device_constants != nullptr && resources_.device_constants->Holds(data));
+  }
+  // The input, if it is a constant whose elements may go; else null.
+  DroppableConstant* Droppable(size_t port) const {
+    return port < site_.droppable.size() && IsConstantInput(port) ? site_.droppable[port].get() : nullptr;
+  }
+  // Holds the elements of such a constant; of any other input it holds nothing. For rows that pack weights: functions
+  // of others find all their inputs there. Errors: those of bringing the elements back.
+  absl::StatusOr<ConstantHold> HoldConstant(size_t port, ConstantUse use) const {
+    DroppableConstant* const constant = Droppable(port);
+    return constant == nullptr ? ConstantHold() : constant->Hold(use);
   }
   // Returns the state that a row keeps for this node; its default constructor makes it at first.
   template <typename T>
@@ -288,6 +300,8 @@ struct KernelRow {
   absl::string_view family = kReferenceFamily;
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
   bool takes_epilogue = false;
+  // Keeps input 1 packed, where it is a constant. The function holds it before it looks at its elements.
+  bool packs_weights = false;
   // Inputs whose elements the processor looks at. The others may be in any memory, but for a kernel of a device, which
   // has them there.
   PortSet host_inputs = PortSet::All();

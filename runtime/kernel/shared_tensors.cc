@@ -14,4 +14,10 @@ absl::StatusOr<Tensor> SharedTensors::Get(const void* constant, const std::strin
   return made;
 }
 
+bool SharedTensors::Knows(const std::string& form, absl::FunctionRef<bool()> find) {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = known_.find(form);
+  return it != known_.end() ? it->second : known_.emplace(form, find()).first->second;
+}
+
 }  // namespace amp

@@ -23,9 +23,13 @@ class SharedTensors {
   absl::StatusOr<Tensor> Get(const void* constant, const std::string& form,
                              absl::FunctionRef<absl::StatusOr<Tensor>()> make);
 
+  // Returns what `find` says about a form, for the first caller alone.
+  bool Knows(const std::string& form, absl::FunctionRef<bool()> find);
+
  private:
   absl::Mutex mutex_;
   absl::flat_hash_map<std::pair<const void*, std::string>, Tensor> tensors_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, bool> known_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace amp

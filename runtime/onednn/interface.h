@@ -58,6 +58,13 @@ struct ConvolutionSpec {
   std::vector<PostOp> post_ops = {};
 };
 
+// Undoes the packing of a primitive.
+class Unpacker {
+ public:
+  virtual ~Unpacker() = default;
+  virtual bool Unpack(const void* packed, void* plain) const = 0;
+};
+
 // One operation for one set of shapes. Several threads may run it at once, each with its own scratch memory.
 class Primitive {
  public:
@@ -79,6 +86,8 @@ class Primitive {
   virtual size_t packed_bytes() const = 0;
   virtual const std::string& packing() const = 0;
   virtual bool Pack(const void* plain, void* packed) const = 0;
+  // Null if the library cannot unpack. It may outlive the primitive.
+  virtual std::unique_ptr<Unpacker> MakeUnpacker() const = 0;
   virtual bool Run(const Arguments& arguments) const = 0;
   virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
 };

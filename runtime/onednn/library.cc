@@ -162,6 +162,28 @@ class LoneScope {
 // shared.
 bool KeepsBitsAlone(const std::string& implementation) { return implementation.rfind("jit", 0) == 0; }
 
+class OneDnnUnpacker : public Unpacker {
+ public:
+  OneDnnUnpacker(const Descriptor& packed, const Descriptor& plain)
+      : packed_(packed), plain_(plain), reorder_({Engine(), packed, Engine(), plain}) {}
+
+  bool Unpack(const void* packed, void* plain) const override {
+    try {
+      dnnl::memory from = MemoryAt(packed_, packed), to = MemoryAt(plain_, plain);
+      const HeldSignals held(MayMakeThreads());
+      reorder_.execute(Stream(), from, to);
+      Stream().wait();
+      return true;
+    } catch (const dnnl::error& error) {
+      return Succeeded(error.status);
+    }
+  }
+
+ private:
+  Descriptor packed_, plain_;
+  dnnl::reorder reorder_;
+};
+
 class OneDnnPrimitive : public Primitive {
  public:
   template <typename PrimitiveDescriptor>
@@ -204,6 +226,16 @@ class OneDnnPrimitive : public Primitive {
       return true;
     } catch (const dnnl::error& error) {
       return Succeeded(error.status);
+    }
+  }
+
+  std::unique_ptr<Unpacker> MakeUnpacker() const override {
+    if (!packs_) return nullptr;
+    try {
+      return std::make_unique<OneDnnUnpacker>(b_, plain_b_);
+    } catch (const dnnl::error& error) {
+      Succeeded(error.status);
+      return nullptr;
     }
   }
 
@@ -445,6 +477,7 @@ class WeightsGradient : public Primitive {
   size_t packed_bytes() const override { return 0; }
   const std::string& packing() const override { return packing_; }
   bool Pack(const void*, void*) const override { return false; }
+  std::unique_ptr<Unpacker> MakeUnpacker() const override { return nullptr; }
   const std::string& implementation() const override { return implementation_; }
 
   bool Run(const Arguments& arguments) const override {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "ir/operators/operator_facts.h"
 #include "ir/operators/private_layout.h"
 #include "ir/schema/schema.h"
+#include "runtime/kernel/host_memory.h"
 #include "runtime/kernel/make_datum.h"
 
 namespace amp {
@@ -130,6 +132,37 @@ void DescribeInputs(const Program& program, Instruction& instruction) {
     instruction.site->last_reads.push_back(dies || (comes_once && last_reads.Has(input)));
   }
   for (Instruction& part : instruction.unfused) DescribeInputs(program, part);
+}
+
+// ---- constants that may go
+
+constexpr size_t kWeightsPort = 1, kLeastDroppedBytes = 256 << 10;
+
+bool PacksWeights(const Instruction& instruction) {
+  return std::any_of(instruction.kernels.begin(), instruction.kernels.end(),
+                     [](const KernelRow* row) { return row->packs_weights; });
+}
+
+template <typename Act>
+void ForEachWithParts(std::vector<Instruction>& block, const Act& act) {  // NOLINT(misc-no-recursion)
+  for (Instruction& instruction : block) {
+    act(instruction);
+    ForEachWithParts(instruction.unfused, act);
+  }
+}
+
+bool PartsRead(const Instruction& instruction, ValueId value) {
+  return absl::c_any_of(instruction.unfused,
+                        [&](const Instruction& part) { return absl::c_linear_search(part.inputs, value); });
+}
+
+// Whether nobody but the program has the constant, which is none that a caller may override.
+bool IsOfProgramAlone(const Model& model, const Program& program, ValueId id) {
+  const Tensor* const tensor = program.constants[id].tensor();
+  const auto is_output = [](const Use& use) { return use.IsGraphOutput(); };
+  return tensor != nullptr && tensor->dtype() != DType::kString && tensor->size_bytes() >= kLeastDroppedBytes &&
+         tensor->IsOnHost() && tensor->IsOnlyOwner() && !model.value(id).is_graph_input &&
+         absl::c_none_of(model.value(id).uses, is_output);
 }
 
 // Returns "(float32[2,n], absent, unknown)", as far as inference knows the types.
@@ -314,6 +347,42 @@ void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& pro
   FindFrees(model, program);
   for (auto& block : program.blocks) {
     for (Instruction& instruction : block) DescribeInputs(program, instruction);
+  }
+}
+
+void DropConstants(const Model& model, Program& program) {
+  enum class Reader : uint8_t { kNone, kPacking, kOther };
+  IdVector<ValueId, Reader> readers(model.num_values(), Reader::kNone);
+  for (auto& block : program.blocks) {
+    ForEachWithParts(block, [&](const Instruction& instruction) {
+      const bool packs = PacksWeights(instruction);
+      for (size_t port = 0; port < instruction.inputs.size(); ++port) {
+        const ValueId input = instruction.inputs[port];
+        if (input == kNone || PartsRead(instruction, input)) continue;  // they say how
+        const Reader reader = packs && port == kWeightsPort ? Reader::kPacking : Reader::kOther;
+        readers[input] = std::max(readers[input], reader);
+      }
+    });
+  }
+  IdVector<ValueId, std::shared_ptr<DroppableConstant>> droppable(model.num_values());
+  for (const ValueId id : model.AllValues()) {
+    if (readers[id] == Reader::kOther || !IsOfProgramAlone(model, program, id)) continue;
+    const absl::Span<std::byte> elements = program.constants[id].mutable_tensor()->mutable_bytes();
+    if (readers[id] == Reader::kNone) {
+      DropHostPages(elements);
+    } else {
+      droppable[id] = std::make_shared<DroppableConstant>(elements);
+    }
+  }
+  for (auto& block : program.blocks) {
+    ForEachWithParts(block, [&](Instruction& instruction) {
+      for (size_t port = 0; port < instruction.inputs.size(); ++port) {
+        const ValueId input = instruction.inputs[port];
+        if (input == kNone || droppable[input] == nullptr) continue;
+        instruction.site->droppable.resize(instruction.inputs.size());
+        instruction.site->droppable[port] = droppable[input];
+      }
+    });
   }
 }
 

@@ -59,6 +59,10 @@ IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
 int64_t StatedConstantBytes(const Model& model, const Program& program);
 // Replaces nodes by fused instructions, and finds when each value can be freed. After this, the program can run.
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program);
+// Drops the elements of large constants that nothing reads, and tells the kernels which may go once they are packed:
+// those that nothing reads but as the weights of rows that pack these. REQUIRES: the program is finished, and is run by
+// the processor alone.
+void DropConstants(const Model& model, Program& program);
 
 // Returns "my.domain::Gate-1", "MatMul-13", as escaped text.
 std::string OperatorText(const Model& model, NodeId node);

@@ -139,6 +139,11 @@ absl::Status Execution::TryRow(const Instruction& instruction, const KernelRow& 
   AMP_RETURN_IF_ERROR(BringInputs(instruction, row, inputs));
   if (const Refusal refusal = row.refusal == nullptr ? Refusal() : row.refusal(context)) return refusal;
   if (resources_.is_strict && IsWidened(model_, instruction, row)) return WidenedError(refusals);
+  absl::InlinedVector<ConstantHold, 1> holds;
+  for (size_t port = 0; !row.packs_weights && port < instruction.site->droppable.size(); ++port) {
+    AMP_ASSIGN_OR_RETURN(ConstantHold hold, context.HoldConstant(port, ConstantUse::kInRuns));
+    holds.push_back(std::move(hold));
+  }
   return StartRow(instruction, row, inputs, context);
 }
 

@@ -292,6 +292,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Make(std::unique_ptr<Content> 
   AMP_ASSIGN_OR_RETURN(made.hash, HashOf(file, made.bytes));
   AMP_ASSIGN_OR_RETURN(made.step, FindStep(*file.model));
   ForgetSeeds(*file.model);
+  made.options.free_packed_weights = false;  // FindOriginInStep looks at constants
   AMP_ASSIGN_OR_RETURN(made.session, Session::Create(std::move(file), made.options));
   AMP_RETURN_IF_ERROR(CheckReduction(*made.session, made.options));
   AMP_RETURN_IF_ERROR(made.FindPorts());
