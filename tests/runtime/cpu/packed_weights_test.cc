@@ -46,7 +46,11 @@ NamedDatums Image(DType dtype, int64_t count, int64_t size) {
   return {{"x", RandomTensor(dtype, {count, 128, size, size})}};
 }
 
-bool HasLibrary() { return onednn::OpenLibrary().library != nullptr; }
+// Whether the library packs weights of the type here. Where it packs 16 bits of its own, it may not be able to unpack.
+bool HasToGo(DType dtype) {
+  const onednn::Library* const library = onednn::OpenLibrary().library;
+  return library != nullptr && (dtype == DType::kFloat32 || !library->ComputesIn(dtype));
+}
 
 TEST_CASE("weights of convolutions go once they are packed, and outputs keep their bits") {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBfloat16}) {
@@ -57,8 +61,8 @@ TEST_CASE("weights of convolutions go once they are packed, and outputs keep the
     for (const auto& [count, size] : {std::pair(1, 14), std::pair(2, 7), std::pair(1, 1), std::pair(1, 14)}) {
       const NamedDatums inputs = Image(dtype, count, size);
       CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*kept, inputs), 0) == "");
-      if (HasLibrary()) CHECK(ShareOf(*session, "v") == 0);
-      if (HasLibrary()) CHECK(ShareOf(*session, "w") == 0);
+      if (HasToGo(dtype)) CHECK(ShareOf(*session, "v") == 0);
+      if (HasToGo(dtype)) CHECK(ShareOf(*session, "w") == 0);
       CHECK(ShareOf(*kept, "v") == 1);
     }
   }
@@ -70,7 +74,7 @@ TEST_CASE("weights that something else reads stay") {
   for (const Session* const session : {read.get(), given.get()}) {
     for (int run = 0; run < 2; ++run) RunSession(*session, Image(DType::kFloat32, 1, 7));
     CHECK(ShareOf(*session, "w") == 1);
-    if (HasLibrary()) CHECK(ShareOf(*session, "v") == 0);
+    if (HasToGo(DType::kFloat32)) CHECK(ShareOf(*session, "v") == 0);
   }
 }
 
@@ -83,7 +87,7 @@ TEST_CASE("two nodes that pack one weight share it") {
   for (int run = 0; run < 2; ++run) {
     CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*kept, inputs), 0) == "");
   }
-  if (HasLibrary()) CHECK(ShareOf(*session, "w") == 0);
+  if (HasToGo(DType::kFloat32)) CHECK(ShareOf(*session, "w") == 0);
 }
 
 // AVX2 packs a multiple of 512 columns, too.
@@ -102,16 +106,17 @@ TEST_CASE("rows that read a matrix as it lies get it back, and it stays") {
     INFO(DTypeName(dtype));
     const SessionText text = Product(dtype);
     const auto session = MakeSession(text), kept = MakeSession(text, Keeping());
-    for (const int64_t rows : {200, 1, 300, 7, 200, 1, 64}) {
+    for (const int64_t rows : {200, 1, 300, 7, 200, 64, 1}) {
       INFO(rows);
       NamedDatums inputs = {{"x", RandomTensor(dtype, {rows, 1024})}};
       CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*kept, inputs), 0) == "");
     }
-    CHECK(ShareOf(*session, "w") == 1);
-    const bool packs = HasLibrary() && onednn::OpenLibrary().library->ComputesIn(dtype);
+    const bool is_read_plain = KernelsOf(*session).front().find("onednn") == std::string::npos;
+    if (is_read_plain) CHECK(ShareOf(*session, "w") == 1);
+    if (dtype != DType::kFloat32) continue;
     const auto many = MakeSession(text);
     RunSession(*many, {{"x", RandomTensor(dtype, {200, 1024})}});
-    if (packs) CHECK(ShareOf(*many, "w") == 0);
+    if (HasToGo(dtype)) CHECK(ShareOf(*many, "w") == 0);
   }
 }
 
@@ -142,7 +147,7 @@ TEST_CASE("threads with other shapes have the weights as each wants them") {
           const absl::StatusOr<std::vector<Tensor>> a = TryToRun(*session, inputs), b = TryToRun(*kept, inputs);
           if (!a.ok() || !b.ok()) {
             found[i] = "fails";
-          } else if (const std::string difference = DifferenceOf(*a, *b, 0); !difference.empty()) {
+          } else if (const std::string difference = DifferenceOf(*a, *b, 1e-5); !difference.empty()) {
             found[i] = difference;
           }
         }
