@@ -43,7 +43,8 @@ struct RunOptions {
   const ValueObserver* observer = nullptr;
   std::vector<InstructionTiming>* timings = nullptr;  // times are appended; null: none
   // Asked before each node but those that a device replays, on the caller's thread; an error ends the run with that
-  // error. Null: the run goes on.
+  // error. Large constants that it is shown may have lost their elements (SessionOptions::free_packed_weights). Null:
+  // the run goes on.
   const NodeGate* may_go_on = nullptr;
   std::optional<uint64_t> seed = std::nullopt;  // of this run; nothing: the session's
   // Output buffers by the output's name: tensors in the memory of the session's device. At the end of the run each of
