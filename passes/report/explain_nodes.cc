@@ -22,7 +22,7 @@ std::string OperatorName(const Node& node) { return OperatorLabel(node.domain(),
 
 class Explainer {
  public:
-  explicit Explainer(const DecidedModel& decided)
+  explicit Explainer(const ModelToExplain& decided)
       : model_(decided.model),
         classes_(decided.classes),
         graph_(decided.graph),
@@ -316,7 +316,7 @@ class Explainer {
 
 }  // namespace
 
-std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const DecidedModel& decided) {
+std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const ModelToExplain& decided) {
   Explainer explainer(decided);
   std::vector<std::pair<NodeId, NodeReport>> nodes;
   absl::flat_hash_map<NodeId, std::vector<const ReplacedNode*>> behind;

@@ -18,7 +18,7 @@ inline constexpr absl::string_view kFunctionCall = "function-call";
 inline constexpr absl::string_view kCallStays = "call of a model-local function: left as it is";
 
 // A model before the edits, and what is decided about it.
-struct DecidedModel {
+struct ModelToExplain {
   const Model& model;
   const NodeClasses& classes;
   const VertexGraph& graph;
@@ -31,7 +31,7 @@ struct DecidedModel {
 
 // One entry per node of every graph, in order, but for those that this run has made: what these took the place of comes
 // in their stead, and what was folded into a node comes behind it.
-std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const DecidedModel& decided);
+std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const ModelToExplain& decided);
 
 // The name of the class, or "cast" and "constant" for nodes that no list names, since what they do is decided by what
 // they stand between.

@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/base/status.h"
-#include "ir/file/copy_model.h"
 #include "ir/graph/node_paths.h"
 #include "passes/decide/find_units.h"
 #include "runtime/kernel/host_memory.h"
@@ -15,6 +14,7 @@
 #include "runtime/plan/program.h"
 #include "runtime/rounding_sites.h"
 #include "tools/library/output_derivatives.h"
+#include "tools/library/take_model.h"
 #include "tools/library/verify_cost.h"
 
 namespace amp {
@@ -22,16 +22,6 @@ namespace {
 
 // Norms alone are kept of a run in lock step, and they hardly differ from sample to sample.
 constexpr size_t kMostInStep = 2;
-
-// The decided model as one that was just loaded. Its weights are not copied: nobody else has them.
-absl::StatusOr<LoadedFile> TakeModel(std::unique_ptr<Model> model, std::shared_ptr<ExternalData> external) {
-  if (model->weights().ConvertsAny()) return CopyModel(model->proto(), model->weights(), std::move(external));
-  LoadedFile file;
-  file.model = &model->LendProto();
-  file.arena = model->ReleaseArena();
-  file.external = std::move(external);
-  return file;
-}
 
 }  // namespace
 

@@ -18,6 +18,7 @@
 #include "tools/library/precision_policy.h"
 #include "tools/library/search.h"
 #include "tools/library/sensitivity.h"
+#include "tools/library/take_model.h"
 #include "tools/library/verify_model.h"
 
 namespace amp {
@@ -61,39 +62,39 @@ absl::StatusOr<Rewritten> RewriteSettling(const Setup& setup, const ModelLoader&
 // Rewrites in the same way, for a run.
 SettlingRewrite SettlingRewriteOf(const Setup& setup, const ModelLoader& load) {
   return [&](const SettledNodes& settled) -> absl::StatusOr<SettledModel> {
-    AMP_ASSIGN_OR_RETURN(const Rewritten other, RewriteSettling(setup, load, settled));
+    AMP_ASSIGN_OR_RETURN(Rewritten other, RewriteSettling(setup, load, settled));
     SettledModel model;
     const amp::Report& report = other.outcome.report;
     if (!report.changed) {
       AMP_ASSIGN_OR_RETURN(model.file, load());
       return model;
     }
-    const Model& graph = *other.outcome.model;
-    AMP_ASSIGN_OR_RETURN(model.file, CopyModel(graph.proto(), graph.weights(), other.file.external));
+    AMP_ASSIGN_OR_RETURN(model.file, TakeModel(std::move(other.outcome.model), other.file.external));
     model.is_converted = true;
     model.saved_weight_bytes = static_cast<double>(report.weight_bytes_before - report.weight_bytes_after);
     return model;
   };
 }
 
-// REQUIRES: something was converted. All of these must outlive the task.
+// The task takes the rewritten model, whose memory it needs: it is null then. REQUIRES: something was converted. All of
+// these must outlive the task.
 SensitivityTask SensitivityTaskOf(const RewriteOptions& options, const Setup& setup, const ModelLoader& load,
-                                  const Rewritten& rewritten) {
+                                  Rewritten& rewritten) {
   return {.options = options,
           .low = setup.choices.low,
           .load = load,
+          .take_all_low = [&] { return TakeModel(std::move(rewritten.outcome.model), rewritten.file.external); },
           .decide = [&]() -> absl::StatusOr<DecidedModel> {
             AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
             return DecideModel(file, setup.signatures, setup.lists, setup.settings);
           },
-          .rewritten = *rewritten.outcome.model,
           .external = rewritten.file.external,
           .rewrite = SettlingRewriteOf(setup, load),
           .to_verify = nullptr};
 }
 
 // Seeks the parts of a rewrite that have to stay float32 for this sample, as --search does for samples of a file.
-absl::StatusOr<MendingNodes> FindMendingNodes(const Setup& setup, const ModelLoader& load, const Rewritten& rewritten,
+absl::StatusOr<MendingNodes> FindMendingNodes(const Setup& setup, const ModelLoader& load, Rewritten& rewritten,
                                               const NamedDatums& sample, double tolerance) {
   const RewriteOptions usual;
   RewriteOptions options = setup.choices.options;
@@ -112,19 +113,34 @@ absl::StatusOr<MendingNodes> FindMendingNodes(const Setup& setup, const ModelLoa
     };
   }
   SensitivityTask task = SensitivityTaskOf(options, setup, load, rewritten);
+  const Model& model = *rewritten.outcome.model;  // which is still verified
+  task.take_all_low = [&] { return CopyModel(model.proto(), model.weights(), rewritten.file.external); };
   task.to_verify = &sample;
   AMP_ASSIGN_OR_RETURN(const FoundChoice found, SearchParts(task));
   return MendingNodes{found.deny, found.report.choice().error};
+}
+
+// Keeps the warnings that there are.
+absl::Status RewriteAgain(const Setup& setup, const ModelLoader& load, const SettledNodes& settled,
+                          Rewritten& rewritten) {
+  std::vector<std::string> warnings = std::move(rewritten.file.warnings);
+  AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, settled));
+  rewritten.file.warnings = std::move(warnings);
+  return absl::OkStatus();
+}
+
+bool IsVerified(const RewriteOptions& options) {
+  using Verify = RewriteOptions::Verify;
+  return options.verify == Verify::kOn || options.verify == Verify::kFix || VerifiesByItself(options);
 }
 
 // Checks a rewrite as --verify asks for, and mends it where it asks for that.
 absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Seconds rewrite_time, Rewritten& rewritten) {
   using Verify = RewriteOptions::Verify;
   const RewriteOptions& options = setup.choices.options;
-  const bool is_asked = options.verify == Verify::kOn || options.verify == Verify::kFix;
-  if (!is_asked && !VerifiesByItself(options)) return absl::OkStatus();
+  if (!IsVerified(options)) return absl::OkStatus();
   if (!rewritten.outcome.report.changed) {
-    if (is_asked) rewritten.verification = "verified: nothing was converted";
+    if (options.verify != Verify::kAuto) rewritten.verification = "verified: nothing was converted";
     return absl::OkStatus();
   }
   const VerifyTask task = {options,
@@ -141,9 +157,7 @@ absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Second
   AMP_ASSIGN_OR_RETURN(VerifyVerdict verdict, VerifyModel(task));
   std::string warning = std::move(verdict.warning);
   if (!verdict.mend.empty()) {
-    std::vector<std::string> warnings = std::move(rewritten.file.warnings);
-    AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, {.deny = verdict.mend, .allow = {}}));
-    rewritten.file.warnings = std::move(warnings);
+    AMP_RETURN_IF_ERROR(RewriteAgain(setup, load, {.deny = verdict.mend, .allow = {}}, rewritten));
     warning = absl::StrCat("--verify=fix keeps ", verdict.mend.size(), verdict.mend.size() == 1 ? " node" : " nodes",
                            " float32: ", warning);
   }
@@ -152,16 +166,21 @@ absl::Status VerifyRewritten(const Setup& setup, const ModelLoader& load, Second
   return absl::OkStatus();
 }
 
-// Looks at everything low, before anything is mended. Gives nothing where it was not asked for.
+// Looks at everything low, before anything is mended. Gives nothing where it was not asked for. No model is left where
+// none is asked for.
 absl::StatusOr<std::optional<SensitivityReport>> FindSensitivity(const Setup& setup, const ModelLoader& load,
-                                                                 const Rewritten& rewritten) {
+                                                                 Rewritten& rewritten) {
   const RewriteOptions& options = setup.choices.options;
   if (!options.sensitivity) return std::nullopt;
-  if (rewritten.outcome.report.changed)
-    return MeasureSensitivity(SensitivityTaskOf(setup.choices.options, setup, load, rewritten));
-  SensitivityReport nothing;
-  nothing.samples = std::ssize(options.calibration);
-  return nothing;
+  SensitivityReport found;
+  if (!rewritten.outcome.report.changed) {
+    found.samples = std::ssize(options.calibration);
+    return found;
+  }
+  AMP_ASSIGN_OR_RETURN(found, MeasureSensitivity(SensitivityTaskOf(options, setup, load, rewritten)));
+  const bool is_needed = !options.dry_run || options.search || IsVerified(options);
+  if (is_needed) AMP_RETURN_IF_ERROR(RewriteAgain(setup, load, {}, rewritten));
+  return found;
 }
 
 // The nodes that a guard keeps float32: those that a list has to name, since ranges that were observed are not in it.
@@ -197,12 +216,10 @@ absl::Status SearchRewritten(Setup& setup, const ModelLoader& load, Rewritten& r
   }
   AMP_ASSIGN_OR_RETURN(FoundChoice found,
                        SearchParts(SensitivityTaskOf(setup.choices.options, setup, load, rewritten)));
+  const SettledNodes settled = {.deny = found.deny, .allow = {}};
+  AMP_RETURN_IF_ERROR(RewriteAgain(setup, load, settled, rewritten));
   if (!found.deny.empty()) {
-    std::vector<std::string> warnings = std::move(rewritten.file.warnings);
-    AMP_ASSIGN_OR_RETURN(rewritten, RewriteSettling(setup, load, {.deny = found.deny, .allow = {}}));
-    rewritten.file.warnings = std::move(warnings);
-    AMP_ASSIGN_OR_RETURN(setup,
-                         SetUpSettling(setup, {.deny = found.deny, .allow = {}}, setup.choices.options.on_progress));
+    AMP_ASSIGN_OR_RETURN(setup, SetUpSettling(setup, settled, setup.choices.options.on_progress));
   }
   found.report.guarded = GuardedNodes(rewritten.outcome.report);
   ExplainKept(found.report, rewritten.outcome.report);

@@ -102,10 +102,9 @@ class Searcher {
   // Runs the model with all parts low, to see on which samples it errs most, and predicts on these. Parts that no
   // sample has run stay float32: nobody could say what they do. --verify does not ask.
   absl::Status FindParts() {
-    AMP_ASSIGN_OR_RETURN(LoadedFile copy,
-                         CopyModel(task_.rewritten.proto(), task_.rewritten.weights(), task_.external));
+    AMP_ASSIGN_OR_RETURN(LoadedFile all_low, task_.take_all_low());
     AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
-                         samples_->ErrorsOf(std::move(copy), 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
+                         samples_->ErrorsOf(std::move(all_low), 0, num_searched_, RewriteOptions::Metric::kRelativeL2));
     AMP_ASSIGN_OR_RETURN(errors_, PartErrors::Find(task_, *samples_, sample_errors.of_samples));
     report_.num_parts = std::ssize(errors_->parts());
     for (const Part& part : errors_->parts()) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "ir/base/status.h"
-#include "ir/file/copy_model.h"
 #include "tools/library/part_errors.h"
 #include "tools/library/sample_runs.h"
 
@@ -76,7 +75,7 @@ absl::StatusOr<SensitivityReport> MeasureSensitivity(const SensitivityTask& task
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<SampleRuns> samples, SampleRuns::Make(task.options, task.load));
   SensitivityReport report;
   report.samples = static_cast<int64_t>(samples->size());
-  AMP_ASSIGN_OR_RETURN(LoadedFile all_low, CopyModel(task.rewritten.proto(), task.rewritten.weights(), task.external));
+  AMP_ASSIGN_OR_RETURN(LoadedFile all_low, task.take_all_low());
   AMP_ASSIGN_OR_RETURN(const SampleErrors sample_errors,
                        samples->ErrorsOf(std::move(all_low), 0, samples->size(), kMetric));
   report.measured = sample_errors.Largest();

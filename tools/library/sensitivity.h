@@ -17,9 +17,9 @@ struct SensitivityTask {
   const RewriteOptions& options;
   DType low = DType::kFloat16;
   ModelLoader load;
+  std::function<absl::StatusOr<LoadedFile>()> take_all_low;  // the model with all parts low; called once
   std::function<absl::StatusOr<DecidedModel>()> decide;
-  const Model& rewritten;
-  std::shared_ptr<ExternalData> external;  // of `rewritten`
+  std::shared_ptr<ExternalData> external;  // of the model
   SettlingRewrite rewrite;
   // For SearchParts: a sample on which the model has to pass --verify, instead of those of options.calibration. Null:
   // none.

@@ -80,6 +80,23 @@ TEST_CASE("the table is printed, and no model is written but where one is asked 
   CHECK(std::filesystem::exists(out));
 }
 
+TEST_CASE("the model beside the table is the one that is written without it") {
+  const SensitivityFolder run(LoudAndQuiet());
+  const std::string plain = run.folder.File("plain.onnx"), beside = run.folder.File("beside.onnx");
+  for (const absl::string_view verify : {"off", "auto"}) {
+    const std::vector<std::string> flags = {"--calibration", run.sample, absl::StrCat("--verify=", verify), "--force"};
+    for (const std::string& out : {plain, beside}) {
+      std::vector<std::string> all = {run.in, "-o", out};
+      all.insert(all.end(), flags.begin(), flags.end());
+      if (out == beside) all.push_back("--sensitivity");
+      const ToolOutput output = RunAmpRewrite(all);
+      INFO(output.err);
+      REQUIRE(output.exit_code == 0);
+    }
+    CHECK(run.folder.Read("plain.onnx") == run.folder.Read("beside.onnx"));
+  }
+}
+
 TEST_CASE("a file gets the same as CSV") {
   const SensitivityFolder run(LoudAndQuiet());
   const json found = run.Report({absl::StrCat("--sensitivity=", run.folder.File("s.csv"))});
