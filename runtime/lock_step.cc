@@ -21,12 +21,6 @@ namespace {
 // Beyond so many inputs a node is run once with all of them changed, instead of once for each.
 constexpr size_t kMostInputs = 8;
 
-const Tensor* Float32Of(const Datum* datum) {
-  const Tensor* const tensor = datum == nullptr ? nullptr : datum->tensor();
-  const bool is_float32 = tensor != nullptr && tensor->dtype() == DType::kFloat32 && tensor->num_elements() > 0;
-  return is_float32 ? tensor : nullptr;
-}
-
 bool IsFinite(const Tensor& tensor) { return AreFinite(tensor.elements<float>()); }
 
 // 0 where they are no float32 tensors of one shape: shapes may depend on values.

@@ -29,6 +29,12 @@ double SumOfFinite(absl::Span<const float> block) {
 
 }  // namespace
 
+const Tensor* Float32Of(const Datum* datum) {
+  const Tensor* const tensor = datum == nullptr ? nullptr : datum->tensor();
+  const bool is_float32 = tensor != nullptr && tensor->dtype() == DType::kFloat32 && tensor->num_elements() > 0;
+  return is_float32 ? tensor : nullptr;
+}
+
 bool AreFinite(absl::Span<const float> elements) {
   constexpr uint32_t kInfinity = 0x7f800000;
   return BestLoops().rows.largest_magnitude(elements.data(), elements.size()) < kInfinity;

@@ -4,8 +4,12 @@
 
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
+#include "runtime/kernel/tensor.h"
 
 namespace amp {
+
+// The float32 tensor that it is, if that has elements; else null.
+const Tensor* Float32Of(const Datum* datum);
 
 // Whether all elements are finite.
 bool AreFinite(absl::Span<const float> elements);

@@ -8,45 +8,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
-#include "ir/schema/schema.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/plan/widened.h"
+#include "runtime/run/check_node.h"
 
 namespace amp {
 namespace {
-
-// Checks that the inputs that the schema requires are there. Variadic inputs are not checked.
-absl::Status CheckPresent(const Node& node, const KernelContext& context) {
-  if (node.schema == nullptr) return absl::OkStatus();
-  const auto& ports = node.schema->inputs();
-  for (size_t port = 0; port < ports.size(); ++port) {
-    if (ports[port].presence == OpSchema::Presence::kRequired && !context.HasInput(port)) {
-      return ModelError("expected input '", ports[port].name, "', found none");
-    }
-  }
-  return absl::OkStatus();
-}
-
-// Whether the inputs of a fused pattern have the element types by which its nodes were recognised. Those with several
-// results are recognised by operators alone: their inputs' types may be unknown to inference, and their kernels check
-// them.
-bool HasInferredTypes(const Model& model, const Instruction& fused, const KernelContext& context) {
-  const bool may_be_unknown = fused.outputs.size() > 1;
-  for (size_t i = 0; i < fused.inputs.size(); ++i) {
-    const ValueId input = fused.inputs[i];
-    if (input == kNone || (may_be_unknown && model.value(input).dtype == DType::kUndefined)) continue;
-    if (context.Input(i).dtype() != model.value(input).dtype) return false;
-  }
-  return true;
-}
-
-absl::Status CheckInputs(const Model& model, const Instruction& instruction, const KernelContext& context) {
-  if (!instruction.is_fused_pattern) return CheckPresent(model.node(instruction.node), context);
-  if (HasInferredTypes(model, instruction, context)) return absl::OkStatus();
-  return Refusal("inputs of other types");
-}
 
 void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& refusals) {
   const std::string refusal = absl::StrCat(row.family, ": ", reason);
@@ -209,7 +178,7 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);
-  absl::Status status = CheckInputs(model_, instruction, context);
+  absl::Status status = CheckNode(model_, instruction, context);
   // Observers are told the values inside a fusion, too, so its nodes run one by one.
   if (status.ok() && (observer_ != nullptr || witness_ != nullptr) && !instruction.unfused.empty())
     status = Refusal("observed");

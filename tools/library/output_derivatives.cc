@@ -34,11 +34,6 @@ constexpr size_t kMostCopiedBytes = 64 << 10;  // of an initializer; the session
 // Each node whose rule refuses it costs a copy of the model.
 constexpr size_t kMostRefused = 8;
 
-const Tensor* Float32Of(const Datum& datum) {
-  const Tensor* const tensor = datum.tensor();
-  return tensor != nullptr && tensor->dtype() == DType::kFloat32 && tensor->num_elements() > 0 ? tensor : nullptr;
-}
-
 // A place where a value or a weight is read, or all such places of a value.
 struct Place {
   ValueId value = kNone;
@@ -138,7 +133,7 @@ class DerivativeFinder {
 
   // Whether rounding changes a constant.
   bool Changes(ValueId constant) const {
-    const Tensor* const tensor = Float32Of(task_.session.program().constants[constant]);
+    const Tensor* const tensor = Float32Of(&task_.session.program().constants[constant]);
     if (tensor == nullptr) return false;
     const auto elements = tensor->elements<float>();
     return EffectOfRounding(elements, task_.low, elements).squared_roundings > 0;
@@ -194,7 +189,7 @@ class DerivativeFinder {
     std::vector<ValueId> sums;
     directions_.resize(task_.outputs.size());
     for (size_t i = 0; i < task_.outputs.size(); ++i) {
-      const Tensor* const output = Float32Of(task_.outputs[i]);
+      const Tensor* const output = Float32Of(&task_.outputs[i]);
       const ValueId value = model.graph(kMainGraph).outputs[i];
       if (output == nullptr || model.value(value).dtype != DType::kFloat32) continue;
       directions_[i] = model.UniqueName("direction");
@@ -325,13 +320,13 @@ class DerivativeFinder {
   }
 
   void Add(Place& place, const Datum& derivative) {
-    const Tensor* const factors = Float32Of(derivative);
+    const Tensor* const factors = Float32Of(&derivative);
     const std::string& name = model_.value(place.value).name;
     const auto known = values_.find(name);
     const Datum& datum = place.is_weight          ? task_.session.program().constants[place.value]
                          : known == values_.end() ? nothing_
                                                   : known->second;
-    const Tensor* const elements = Float32Of(datum);
+    const Tensor* const elements = Float32Of(&datum);
     if (factors == nullptr || elements == nullptr || factors->dims() != elements->dims()) return;
     const auto all_factors = factors->elements<float>();
     if (!AreFinite(all_factors)) return;  // the root of 0 has no derivative, and its rule divides by it
