@@ -31,7 +31,7 @@ constexpr size_t kMostGroups = 8;
 constexpr size_t kMostRuns = 8, kUsualDirections = 2;
 constexpr uint64_t kSeed = 1;
 constexpr size_t kMostCopiedBytes = 64 << 10;  // of an initializer; the session keeps larger ones
-// Each node whose rule refuses it costs a copy of the model.
+// Each node whose rule refuses it costs a copy of the model, or loading it once more.
 constexpr size_t kMostRefused = 8;
 
 // A place where a value or a weight is read, or all such places of a value.
@@ -64,8 +64,9 @@ class DerivativeFinder {
     for (size_t i = 0; i < kMostRefused && !session.ok(); ++i) {
       const size_t num_refused = refused_.size();
       session = Differentiate();
-      if (!session.ok() && refused_.size() == num_refused) break;
+      if (!callers_error_.ok() || (!session.ok() && refused_.size() == num_refused)) break;
     }
+    if (!callers_error_.ok()) return callers_error_;
     if (!session.ok()) return nothing(session.status());
     session_ = *std::move(session);
     for (Place& place : places_) place.sums.resize(groups_.size());
@@ -226,7 +227,9 @@ class DerivativeFinder {
       if (file.ok()) return file;
     }
     shared_.clear();
-    return task_.load();
+    absl::StatusOr<LoadedFile> file = task_.load();
+    callers_error_ = file.status();
+    return file;
   }
 
   // Returns a session that computes the model and its derivatives.

@@ -46,7 +46,7 @@ struct FoundDerivatives {
 };
 
 // Nothing is known where the model cannot be differentiated, or where that takes more than half of the memory that is
-// left. Errors: those of task.may_go_on.
+// left. Errors: those of task.load and task.may_go_on.
 absl::StatusOr<FoundDerivatives> FindDerivatives(const DerivativeTask& task);
 
 }  // namespace amp

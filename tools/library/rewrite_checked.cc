@@ -42,7 +42,7 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
 // Sets up what was asked for, with these nodes settled too.
 absl::StatusOr<Setup> SetUpSettling(const Setup& setup, const SettledNodes& settled,
                                     std::function<absl::Status(const Progress&)> on_progress) {
-  RewriteOptions other = setup.choices.options;
+  RewriteOptions other = setup.choices.stated;
   other.deny_node.insert(other.deny_node.end(), settled.deny.begin(), settled.deny.end());
   other.allow_node.insert(other.allow_node.end(), settled.allow.begin(), settled.allow.end());
   other.on_progress = std::move(on_progress);

@@ -45,7 +45,7 @@ std::string TargetHint(const std::string& found) {
 // Looks at the machine only if it is asked about.
 absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   Choices choices;
-  choices.options = options;
+  choices.options = choices.stated = options;
   choices.flags = ChangedFlags(options);
   AMP_RETURN_IF_ERROR(ApplyPolicy(choices.options));
   const auto dtype = choices.options.dtype.value_or(RewriteOptions::Dtype::kFloat16);

@@ -18,7 +18,8 @@ namespace amp {
 // Options with what the policy, the target and this machine decide filled in.
 struct Choices {
   RewriteOptions options;
-  std::vector<std::string> flags;  // before anything was filled in
+  RewriteOptions stated;           // before anything was filled in
+  std::vector<std::string> flags;  // those of `stated`
   DType low = DType::kFloat16;
   TargetSupport target;
   std::string compatibility;

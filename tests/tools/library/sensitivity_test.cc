@@ -1,4 +1,5 @@
 // --sensitivity, through the tool: which part loses the most, and what is written.
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -10,6 +11,7 @@
 #include "tests/catch2.h"
 #include "tests/runtime/loops/run_both.h"
 #include "tests/tool_run.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {
@@ -80,19 +82,26 @@ TEST_CASE("the table is printed, and no model is written but where one is asked 
   CHECK(std::filesystem::exists(out));
 }
 
-TEST_CASE("the model beside the table is the one that is written without it") {
+TEST_CASE("the model beside the table is the one that is written without it, and so are its flags in the report") {
   const SensitivityFolder run(LoudAndQuiet());
   const std::string plain = run.folder.File("plain.onnx"), beside = run.folder.File("beside.onnx");
   for (const absl::string_view verify : {"off", "auto"}) {
-    const std::vector<std::string> flags = {"--calibration", run.sample, absl::StrCat("--verify=", verify), "--force"};
+    const std::vector<std::string> flags = {"--calibration", run.sample, absl::StrCat("--verify=", verify),
+                                            "--force",       "--policy", "mixed_float16"};
+    std::vector<json> stated;
     for (const std::string& out : {plain, beside}) {
       std::vector<std::string> all = {run.in, "-o", out};
       all.insert(all.end(), flags.begin(), flags.end());
+      all.insert(all.end(), {"--report", run.folder.File("r.json")});
       if (out == beside) all.push_back("--sensitivity");
       const ToolOutput output = RunAmpRewrite(all);
       INFO(output.err);
       REQUIRE(output.exit_code == 0);
+      json given = json::parse(run.folder.Read("r.json"))["tool"]["flags"];
+      given.erase(std::remove(given.begin(), given.end(), "--sensitivity"), given.end());
+      stated.push_back(given);
     }
+    CHECK(stated[0] == stated[1]);
     CHECK(run.folder.Read("plain.onnx") == run.folder.Read("beside.onnx"));
   }
 }
@@ -142,17 +151,22 @@ std::string RandomElements(int count) {
   return elements;
 }
 
-TEST_CASE("a part with a large weight in a branch is predicted") {
+// A part with a weight in a branch, which is too large to be an input of the differentiated model.
+std::string LargeWeightInBranch() {
   const std::string weight = RandomElements(32 * 1024);
-  const SensitivityFolder run(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+  return absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[8,32] x) => (float[8,32] y) <float zero = {0}, float[1024,32] w = {)",
-                                           weight, R"(}> {
+                      weight, R"(}> {
       sum = ReduceSum <keepdims = 0> (x)  is_large = Greater (sum, zero)  is_small = Not (is_large)
       is_any = Or (is_large, is_small)
       h = If (is_any) <then_branch = t () => (float[8,1024] u) <float[32,1024] v = {)",
-                                           weight, R"(}> { [inside] u = MatMul (x, v) },
+                      weight, R"(}> { [inside] u = MatMul (x, v) },
                        else_branch = e () => (float[8,1024] o) { o = Cast <to = 1> (is_any) }>
-      [behind] y = MatMul (h, w) })"));
+      [behind] y = MatMul (h, w) })");
+}
+
+TEST_CASE("a part with a large weight in a branch is predicted") {
+  const SensitivityFolder run(LargeWeightInBranch());
   const json found = run.Report({"--sensitivity", "--measure", "2"});
   INFO(found.dump(1));
   REQUIRE(found["units"].size() == 3);
@@ -161,6 +175,26 @@ TEST_CASE("a part with a large weight in a branch is predicted") {
     const json& unit = found["units"][i];
     CHECK(unit["weight_bytes"] == 32 * 1024 * 4);
     CHECK(unit["predicted_error"].get<double>() == Approx(unit["measured_error"].get<double>()).epsilon(0.5));
+  }
+}
+
+TEST_CASE("a caller who stops it is heard at every event") {
+  const SensitivityFolder run(LargeWeightInBranch());
+  RewriteOptions options;
+  options.sensitivity = options.dry_run = true;
+  options.verify = RewriteOptions::Verify::kOff;
+  options.calibration = {run.sample};
+  int64_t last = 0, at = 0, stop = -1;
+  options.on_progress = [&](const Progress&) {
+    return at++ == stop ? absl::CancelledError("the caller has had enough") : absl::OkStatus();
+  };
+  REQUIRE(RewriteFile(run.in, "", options).ok());
+  last = at;
+  REQUIRE(last > 12);
+  for (stop = 0; stop < last; ++stop) {
+    INFO(stop);
+    at = 0;
+    CHECK(absl::IsCancelled(RewriteFile(run.in, "", options).status()));
   }
 }
 
