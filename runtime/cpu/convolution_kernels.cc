@@ -202,6 +202,14 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakePrimitive(const KernelCon
                           .post_ops = convolution.epilogue.post_ops});
 }
 
+// Returns the type in which packed weights are kept: their own of 16 bits, which each run widens, where the session
+// frees what is packed.
+DType KeptTypeOf(const KernelContext& context, DType compute) {
+  const DType stored = context.Input(1).dtype();
+  const bool is_widened = IsFloatOfLibrary(stored) && compute == DType::kFloat32;
+  return is_widened && context.Droppable(1) != nullptr ? stored : compute;
+}
+
 PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute) {
   auto convolution = std::make_shared<PreparedConvolution>();
   convolution->y_dims = form.y_dims;
@@ -218,7 +226,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
     const Form part = PartOf(form, CutOf(form, converts), convolution->parts, size);
     return MakePrimitive(context, form, part, compute, *convolution);
   };
-  AMP_RETURN_IF_ERROR(PrepareParts(context, compute, make, *convolution));
+  AMP_RETURN_IF_ERROR(PrepareParts(context, compute, KeptTypeOf(context, compute), make, *convolution));
   convolution->steps = std::move(steps);
   return convolution;
 }

@@ -144,7 +144,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
                                         .pads_end = Numbers(window, &WindowAxis::pad_end, 0),
                                         .has_x_zero = true}));
   AMP_ASSIGN_OR_RETURN(operation->weights, PackedConstant(context, ports.w, *operation->primitive, DType::kInt8,
-                                                          [&] { return SignedWeights(w); }));
+                                                          DType::kInt8, [&] { return SignedWeights(w); }));
   return operation;
 }
 

@@ -188,7 +188,7 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
   product.b_step = cuts_b ? StepOf(b, parts) : 0;
   product.y_step = ElementsBetween(y, 1, y.size());
   return PrepareParts(
-      context, types.compute,
+      context, types.compute, types.compute,
       [&](int64_t size) -> MadePrimitive {
         std::optional<LibraryEpilogue> epilogue =
             FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute, parts, size));

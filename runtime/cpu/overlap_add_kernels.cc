@@ -66,7 +66,7 @@ PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
                                                         .bias = {},
                                                         .packs_b = true,
                                                         .post_ops = {}}));
-  AMP_ASSIGN_OR_RETURN(prepared->weights, PackedConstant(context, kW, *prepared->primitive, compute, [&] {
+  AMP_ASSIGN_OR_RETURN(prepared->weights, PackedConstant(context, kW, *prepared->primitive, compute, compute, [&] {
                          return Converted(context.Input(kW), compute, nullptr);
                        }));
   return prepared;

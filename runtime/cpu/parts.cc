@@ -252,7 +252,8 @@ Parts CutAxis(int64_t total, const PartElements& elements, int64_t granule) {
   return {total, std::min(RoundUp((total + count - 1) / count, granule), total)};
 }
 
-absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart& make, PartedOperation& operation) {
+absl::Status PrepareParts(KernelContext& context, DType compute, DType kept_as, const MakePart& make,
+                          PartedOperation& operation) {
   const Parts& parts = operation.parts;
   AMP_ASSIGN_OR_RETURN(operation.primitive, make(parts.size));
   if (parts.last() != parts.size) {
@@ -260,9 +261,10 @@ absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart&
   }
   if (!context.IsConstantInput(1)) return absl::OkStatus();
   const auto plain = [&] { return Converted(context.Input(1), compute, nullptr); };
-  AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, compute, plain));
+  AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, compute, kept_as, plain));
   if (operation.last != nullptr) {
-    AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, compute, plain));
+    AMP_ASSIGN_OR_RETURN(operation.weights_of_last,
+                         PackedConstant(context, 1, *operation.last, compute, kept_as, plain));
   }
   if (!ReadsPlainWeights(context, operation) && context.Droppable(1) != nullptr) {
     AMP_RETURN_IF_ERROR(LookAtConstant(context, 1));
@@ -275,10 +277,35 @@ absl::StatusOr<ConstantHold> HoldPlainWeights(const KernelContext& context, cons
   return ReadsPlainWeights(context, operation) ? context.HoldConstant(1, ConstantUse::kInRuns) : ConstantHold();
 }
 
+namespace {
+
+// Widens those that are kept in 16 bits, though the primitives read float32.
+absl::Status WidenWeights(const KernelContext& context, const PartedOperation& operation, DType compute,
+                          RunWeights& weights) {
+  const auto is_narrow = [&](const Tensor& packed) {
+    return compute == DType::kFloat32 && (packed.dtype() == DType::kFloat16 || packed.dtype() == DType::kBfloat16);
+  };
+  const Tensor &of_parts = operation.weights, &of_last = operation.weights_of_last;
+  if (is_narrow(of_parts)) {
+    AMP_ASSIGN_OR_RETURN(weights.made, Converted(of_parts, compute, context.memory()));
+    weights.of_parts = &weights.made;
+  }
+  if (!is_narrow(of_last)) return absl::OkStatus();
+  if (of_last.data() == of_parts.data()) {
+    weights.of_last = &weights.made;
+  } else {
+    AMP_ASSIGN_OR_RETURN(weights.made_for_last, Converted(of_last, compute, context.memory()));
+    weights.of_last = &weights.made_for_last;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status MakeWeights(KernelContext& context, const PartedOperation& operation, DType compute, RunWeights& weights) {
   weights.of_parts = &operation.weights;
   weights.of_last = &operation.weights_of_last;
-  if (operation.weights.dtype() != DType::kUndefined) return absl::OkStatus();
+  if (operation.weights.dtype() != DType::kUndefined) return WidenWeights(context, operation, compute, weights);
   AMP_ASSIGN_OR_RETURN(const Tensor w, Converted(context.Input(1), compute, context.memory()));
   AMP_ASSIGN_OR_RETURN(weights.made, PackedNow(context, *operation.primitive, w));
   weights.of_parts = weights.of_last = &weights.made;

@@ -69,16 +69,18 @@ struct PartedOperation : PreparedOperation {
   int64_t blocks = 1;                     // blocks of input 1: each computes its columns of every row of the result
 };
 
-// Makes both primitives with `make`, and packs weights that are constant. Errors: the library's refusal.
+// Makes both primitives with `make`, and packs weights that are constant. `kept_as`: the type in which they are kept
+// where it holds them exactly: `compute`, or another one for MakeWeights. Errors: the library's refusal.
 using MakePart = std::function<absl::StatusOr<std::unique_ptr<onednn::Primitive>>(int64_t size)>;
-absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart& make, PartedOperation& operation);
+absl::Status PrepareParts(KernelContext& context, DType compute, DType kept_as, const MakePart& make,
+                          PartedOperation& operation);
 // Holds input 1 where a run of the operation reads it as it is stored.
 absl::StatusOr<ConstantHold> HoldPlainWeights(const KernelContext& context, const PartedOperation& operation);
 
 // Input 1 in the layouts that the primitives read.
 struct RunWeights {
   const Tensor *of_parts = nullptr, *of_last = nullptr;
-  Tensor made, made_for_last;  // converted for this run, if the input is not constant
+  Tensor made, made_for_last;  // for this run: widened, or packed as the input is not constant
 };
 // REQUIRES: every part reads all of input 1.
 absl::Status MakeWeights(KernelContext& context, const PartedOperation& operation, DType compute, RunWeights& weights);

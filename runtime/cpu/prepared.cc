@@ -32,13 +32,32 @@ absl::Status Unpack(const onednn::Unpacker& unpacker, const Tensor& packed, DTyp
     AMP_ASSIGN_OR_RETURN(wide, Tensor::Create(compute, {count}));
   }
   void* const plain = stored == compute ? elements.data() : wide.mutable_bytes().data();
-  if (!unpacker.Unpack(packed.bytes().data(), plain)) return absl::InternalError("oneDNN does not unpack the weights");
+  const bool is_narrow = packed.dtype() != DType::kUint8;
+  AMP_ASSIGN_OR_RETURN(const Tensor as_packed, is_narrow ? Converted(packed, compute, nullptr) : packed);
+  if (!unpacker.Unpack(as_packed.bytes().data(), plain))
+    return absl::InternalError("oneDNN does not unpack the weights");
   if (stored != compute) ConvertElements(plain, compute, elements.data(), stored, static_cast<size_t>(count));
   return absl::OkStatus();
 }
 
 // Elements that are converted at a time between two 16-bit types, through float32.
 constexpr size_t kOnTheirWay = 1024;
+
+// Returns packed elements of float32 in a type of 16 bits; the same, if that does not hold all of them exactly.
+absl::StatusOr<Tensor> NarrowedIfExact(Tensor packed, DType kept_as) {
+  const auto count = static_cast<size_t>(packed.num_elements()) / sizeof(float);
+  AMP_ASSIGN_OR_RETURN(Tensor narrow, Tensor::Create(kept_as, {static_cast<int64_t>(count)}));
+  ConvertElements(packed.bytes().data(), DType::kFloat32, narrow.mutable_bytes().data(), kept_as, count);
+  float again[kOnTheirWay];
+  for (size_t first = 0; first < count; first += kOnTheirWay) {
+    const size_t size = std::min(kOnTheirWay, count - first);
+    ConvertLine(narrow.bytes().data() + first * sizeof(uint16_t), kept_as, again, DType::kFloat32, size);
+    const std::byte* const right = packed.bytes().data() + first * sizeof(float);
+    if (std::memcmp(again, right, size * sizeof(float)) != 0) return packed;
+  }
+  DropHostPages(packed.mutable_bytes());  // else they stay with the process, for another block of their size
+  return narrow;
+}
 
 }  // namespace
 
@@ -57,18 +76,23 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
 }
 
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
-                                      DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
+                                      DType compute, DType kept_as, absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
+  if (primitive.packed_bytes() == 0 && kept_as != compute) return context.Input(port);  // which has that type
   const auto pack = [&]() -> absl::StatusOr<Tensor> {
     AMP_ASSIGN_OR_RETURN(const ConstantHold hold, context.HoldConstant(port, ConstantUse::kOnce));
     AMP_ASSIGN_OR_RETURN(Tensor elements, plain());
     if (primitive.packed_bytes() == 0) return elements;
     AMP_ASSIGN_OR_RETURN(Tensor packed,
                          Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
-    if (primitive.Pack(elements.bytes().data(), packed.mutable_bytes().data())) return packed;
-    return Refusal("the library does not pack the weights");
+    if (!primitive.Pack(elements.bytes().data(), packed.mutable_bytes().data())) {
+      return Refusal("the library does not pack the weights");
+    }
+    return kept_as == compute ? packed : NarrowedIfExact(std::move(packed), kept_as);
   };
   SharedTensors* const shared = context.resources().shared;
-  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), FormOf(compute, primitive), pack);
+  if (shared == nullptr) return pack();
+  const std::string form = absl::StrCat(FormOf(compute, primitive), " as ", DTypeName(kept_as));
+  return shared->Get(context.Input(port).data(), form, pack);
 }
 
 void DropPackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive, DType compute,

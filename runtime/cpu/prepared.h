@@ -22,7 +22,9 @@ namespace amp {
 struct PreparedOperation {
   std::unique_ptr<onednn::Primitive> primitive;
   Dims y_dims;
-  Tensor weights;  // packed; undefined if the weights are packed, or read unpacked, at every run
+  // Packed; undefined if the weights are packed, or read unpacked, at every run. Of 16 bits where the primitive reads
+  // float32: each run widens them.
+  Tensor weights;
   virtual ~PreparedOperation() = default;
 };
 
@@ -45,10 +47,11 @@ class PreparedOperations : public KernelState {
 };
 
 // Returns the constant at the port, packed for the primitive. All nodes and sizes that need the same packing share it.
-// `plain`: returns the constant in `compute`, the type that the primitive reads. Errors: those of `plain`;
-// a refusal if the library cannot pack it; kResourceExhausted.
+// `plain`: returns the constant in `compute`, the type that the primitive reads. `kept_as`: that type, or the one in
+// which packed elements are kept, if it holds them exactly. Errors: those of `plain`; a refusal if the library cannot
+// pack it; kResourceExhausted.
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
-                                      DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
+                                      DType compute, DType kept_as, absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
 
 // Drops the constant at the port, which is kept as `packed`. Does nothing where others read it, where the library
 // cannot unpack it, or where that gives other bits.

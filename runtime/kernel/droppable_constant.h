@@ -44,7 +44,7 @@ class ConstantHold {
 
 class DroppableConstant {
  public:
-  // Writes the elements again, the same bits. Errors: no memory; kInternal from the library.
+  // Writes the elements again, the same bits but for those of NaN. Errors: no memory; kInternal from the library.
   using Restore = std::function<absl::Status(absl::Span<std::byte> elements)>;
 
   // `elements` are from AllocateHostMemory, are nobody else's, and outlive this.

@@ -19,7 +19,8 @@ namespace amp {
 class SharedTensors {
  public:
   // The tensor in this form, made if there is none; two threads do not make one at once. `constant`: where the elements
-  // of a constant are, which stay there and do not change as long as this lives. Errors: what `make` gives.
+  // of a constant are as long as this lives: the same ones, if they are there (runtime/kernel/droppable_constant.h).
+  // Errors: what `make` gives.
   absl::StatusOr<Tensor> Get(const void* constant, const std::string& form,
                              absl::FunctionRef<absl::StatusOr<Tensor>()> make);
 

@@ -32,8 +32,9 @@ struct SessionOptions {
   bool allow_tf32 = false;        // computes float32 products and convolutions on a device in TF32
   bool strict =
       false;  // refuses kernels that widen 16-bit values to float64: Create fails if the types show it, else Run
-  // Frees large weights whose kernels keep them packed, and those that nothing reads once constants are folded. Neither
-  // Session::program() nor gates of runs (RunOptions::may_go_on) see their elements any more.
+  // Frees large weights whose kernels keep them packed, and those that nothing reads once constants are folded. Packed
+  // weights of 16 bits that are computed in float32 are kept in 16 bits, and each run widens them. Neither
+  // Session::program() nor gates and witnesses of runs (RunOptions::may_go_on, witness) see their elements any more.
   bool free_packed_weights = true;
   RankGroup* ranks = nullptr;  // the ranks of a data-parallel run; must outlive the session; null: one rank
   // Lets a device replay the work that it did for the same shapes, instead of launching each kernel.

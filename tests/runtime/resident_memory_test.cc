@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/cpu/tiled_product.h"
+#include "runtime/onednn/open_library.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
@@ -18,13 +19,14 @@ namespace {
 
 constexpr int64_t kWidth = 1024, kLayers = 32;
 
-// A chain of products; its weights' bytes come in `bytes`.
-onnx::ModelProto Chain(DType dtype, int64_t& bytes) {
-  const std::string type = TextType(dtype, "[n,1024]");
+// A chain of products, or of convolutions with windows of one pixel; its weights' bytes come in `bytes`.
+onnx::ModelProto Chain(DType dtype, int64_t& bytes, const std::string& op_type = "MatMul") {
+  const bool is_product = op_type == "MatMul";
+  const std::string type = TextType(dtype, is_product ? "[n,1024]" : "[n,1024,h,h]");
   std::string nodes, from = "x";
   for (int64_t i = 0; i < kLayers; ++i) {
     const std::string to = i + 1 == kLayers ? "y" : absl::StrCat("v", i);
-    absl::StrAppend(&nodes, to, " = MatMul (", from, ", w", i, ") ");
+    absl::StrAppend(&nodes, to, " = ", op_type, " (", from, ", w", i, ") ");
     from = to;
   }
   onnx::ModelProto model;
@@ -32,7 +34,8 @@ onnx::ModelProto Chain(DType dtype, int64_t& bytes) {
       absl::StrCat("<ir_version: 10, opset_import: [\"\" : 21]> g (", type, " x) => (", type, " y) {", nodes, "}"))));
   bytes = 0;
   for (int64_t i = 0; i < kLayers; ++i) {
-    const Tensor weight = RandomTensor(dtype, {kWidth, kWidth}, Values::kPlain, 0.03);
+    const Dims dims = is_product ? Dims{kWidth, kWidth} : Dims{kWidth, kWidth, 1, 1};
+    const Tensor weight = RandomTensor(dtype, dims, Values::kPlain, 0.03);
     *model.mutable_graph()->add_initializer() = ProtoOf(absl::StrCat("w", i), weight);
     bytes += static_cast<int64_t>(weight.size_bytes());
   }
@@ -97,6 +100,31 @@ TEST_CASE("weights of 16 bits stay as they are where runs of many rows widen the
     INFO(DTypeName(dtype) << ": " << bytes << " bytes of weights, grown by " << grown);
 #if !defined(__SANITIZE_ADDRESS__)
     CHECK(static_cast<double>(grown) < 1.3 * static_cast<double>(bytes) + kLibrary);  // with packed weights 3 times
+#endif
+  }
+}
+
+TEST_CASE("weights of 16 bits of convolutions stay so where runs widen what is packed") {
+  const onednn::Library* const library = onednn::OpenLibrary().library;
+  const ScratchFolder folder;
+  constexpr int64_t kLibrary = 48 << 20;  // what is read of it, and its generated code
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    if (library == nullptr || library->ComputesIn(dtype)) {
+      WARN("SKIPPED: oneDNN is missing, or computes in " << DTypeName(dtype) << " on this processor");
+      continue;
+    }
+    int64_t bytes = 0;
+    const std::string path = folder.Write("chain.onnx", Chain(dtype, bytes, "Conv").SerializeAsString());
+    const int64_t before = StatusBytes("VmRSS");
+    const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, {});
+    REQUIRE(session.ok());
+    for (const int64_t size : {7, 4, 7}) {
+      RunSession(**session, {{"x", RandomTensor(dtype, {1, kWidth, size, size})}});
+    }
+    const int64_t grown = StatusBytes("VmRSS") - before;
+    INFO(DTypeName(dtype) << ": " << bytes << " bytes of weights, grown by " << grown);
+#if !defined(__SANITIZE_ADDRESS__)
+    CHECK(static_cast<double>(grown) < 1.3 * static_cast<double>(bytes) + kLibrary);  // in float32 twice the bytes
 #endif
   }
 }
