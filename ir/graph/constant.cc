@@ -207,7 +207,10 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value) {
 }
 
 std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements) {
-  if (value == kNone || !model.IsConstant(value)) return std::nullopt;
+  return value != kNone && model.IsConstant(value) ? StoredElements(model, value, max_elements) : std::nullopt;
+}
+
+std::optional<std::vector<double>> StoredElements(const Model& model, ValueId value, int64_t max_elements) {
   if (const onnx::TensorProto* tensor = TensorOf(model, value); tensor != nullptr) {
     const absl::StatusOr<TensorView> view = model.weights().View(*tensor);
     if (!view.ok()) return std::nullopt;

@@ -32,7 +32,7 @@ class ConstantSurvey {
   // The model must outlive the survey.
   ConstantSurvey(const Model& model, DType low) : model_(model), low_(low) {}
 
-  // REQUIRES: model.IsConstant(value), float32. Errors: reading external data.
+  // REQUIRES: a constant or an initializer that callers may override, float32. Errors: reading external data.
   absl::StatusOr<const ConstantFacts*> Facts(ValueId value);
   // Its elements are others now.
   void Forget(ValueId value) { facts_.erase(value); }
@@ -59,6 +59,8 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value);
 // The elements of a constant of numbers of any type, in order; nothing if it is no constant, has more than
 // `max_elements`, is no tensor of numbers, or cannot be read (whoever needs its bytes says so).
 std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements);
+// Returns those of a constant, or of an initializer that callers may override. REQUIRES: it is one of these.
+std::optional<std::vector<double>> StoredElements(const Model& model, ValueId value, int64_t max_elements);
 // The only element of a constant with one.
 std::optional<double> ScalarConstant(const Model& model, ValueId value);
 

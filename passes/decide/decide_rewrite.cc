@@ -12,6 +12,7 @@
 #include "passes/decide/collect_traits.h"
 #include "passes/demand/guard_demands.h"
 #include "passes/guard/guard_constants.h"
+#include "passes/guard/guard_masks.h"
 #include "passes/guard/guard_observed.h"
 #include "passes/guard/guard_structure.h"
 
@@ -47,6 +48,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
     if (settings.guards == Guards::kAll) {
       VetoList list(guarded, traits);
       GuardStructure(guarded, list);
+      if (settings.observed == nullptr) GuardMasks(guarded, list);
       AMP_RETURN_IF_ERROR(settings.MayGoOn());
       GuardDemands(guarded, settings.observed.get(), list);
       add(std::move(list));

@@ -148,6 +148,7 @@ Supply Supplies::OfCast(const Node& node) const {
   const ValueId from = node.Input(0);
   if (graph_.IsFloat(from)) return OfElements(Of(from));
   const DType type = graph_.model().value(from).dtype;
+  if (type == DType::kFloat64 && graph_.IsConstant(from)) return OfConstant(from);
   Supply result;
   const bool is_byte = type == DType::kInt8 || type == DType::kUint8;
   if (type != DType::kBool && !is_byte && !graph_.IsInteger(from)) return result;  // float64, text

@@ -1,17 +1,25 @@
 #include "passes/guard/guard_constants.h"
 
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "ir/base/percent.h"
 #include "ir/base/status.h"
+#include "ir/graph/attributes.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/patterns/saturating_constant.h"
+#include "passes/guard/hidden_constants.h"
 #include "passes/guard/judge_addends.h"
 
 namespace amp {
 namespace {
+
+constexpr int64_t kMostDoubles = int64_t{1} << 16;
 
 // Returns the fault of a constant in the low type; empty if there is none.
 struct Verdict {
@@ -29,10 +37,23 @@ std::string OverflowText(absl::string_view name, const NarrowingStats& stats, DT
 std::optional<ConstantFacts> AttributeFacts(const Node& node, DType low) {
   const std::optional<float> operand = GetAttributeOperand(node);
   if (!operand.has_value()) return std::nullopt;
-  ConstantFacts facts;
-  SurveyNarrowing(absl::MakeConstSpan(&*operand, 1), low, facts.stats);
-  facts.first_elements = {*operand};
-  return facts;
+  return SurveyElements(absl::MakeConstSpan(&*operand, 1), low);
+}
+
+// The factors by which a matrix product scales its result and its addend.
+std::vector<std::pair<std::string, float>> FactorsOf(const Node& node) {
+  std::vector<std::pair<std::string, float>> factors;
+  if (!node.Has(Role::kHeavy)) return factors;
+  for (const char* const name : {"alpha", "beta"}) {
+    if (const std::optional<float> factor = GetFloat(node, name)) factors.emplace_back(name, *factor);
+  }
+  return factors;
+}
+
+// Whether the factor scales all of the result: what is small beside an addend does no harm.
+bool IsWholeResult(const Node& node, absl::string_view factor) {
+  constexpr size_t kAddend = 2;
+  return factor == "alpha" && (node.inputs.size() <= kAddend || node.Input(kAddend) == kNone);
 }
 
 bool IsSmall(const ConstantFacts& facts, const ConstantGuardOptions& options) {
@@ -80,7 +101,18 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
                                                  const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options) {
   const DType low = graph.low();
-  absl::flat_hash_map<ValueId, Verdict> verdicts;
+  absl::node_hash_map<ValueId, Verdict> verdicts;
+  absl::node_hash_map<ValueId, ConstantFacts> doubles;
+  // Null for those of 64 bits that cannot be read, or are many.
+  const auto facts_of = [&](ValueId value) -> absl::StatusOr<const ConstantFacts*> {
+    if (model.value(value).dtype == DType::kFloat32) return survey.Facts(value);
+    const auto [it, is_new] = doubles.try_emplace(value);
+    if (is_new) {
+      const auto elements = StoredElements(model, value, kMostDoubles).value_or(std::vector<double>());
+      it->second = SurveyElements(std::vector<float>(elements.begin(), elements.end()), low);
+    }
+    return it->second.stats.count == 0 ? nullptr : &it->second;
+  };
   AddendJudge addends(model, traits, survey);
   const auto may_saturate = [&](const Use& use) {
     return options.are_cast ? IsClipBound(model, use) : MaySaturate(model, use);
@@ -102,24 +134,36 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
       const ValueId value = node.inputs[port];
       const VertexId v = graph.OfInput(id, port);
       if (value == kNone || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
-      if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
-      auto [it, is_new] = verdicts.try_emplace(value);
-      if (is_new) {
-        AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
-        it->second = Judge(model.value(value).name, *facts, low, options);
+      if (model.value(value).dtype != DType::kFloat32) continue;
+      const bool is_constant = model.IsConstant(value);
+      for (const ValueId source : is_constant ? std::vector<ValueId>{value} : HiddenConstants(model, value)) {
+        AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, facts_of(source));
+        if (facts == nullptr) continue;
+        const auto [it, is_new] = verdicts.try_emplace(source);
+        if (is_new) it->second = Judge(model.value(source).name, *facts, low, options);
+        const Verdict& verdict = it->second;
+        const Use use = {.node = id, .port = port};
+        const bool saturates = is_constant ? may_saturate(use) : IsClipBound(model, use);
+        if (!verdict.overflow.empty() && !saturates) veto(v, verdict.overflow);
+        if (verdict.other.empty()) continue;
+        AMP_ASSIGN_OR_RETURN(const bool is_harmless,
+                             addends.IsHarmless(id, port, facts->stats, Limit(*facts, options)));
+        if (!is_harmless) veto(v, verdict.other);
       }
-      if (!it->second.overflow.empty() && !may_saturate({.node = id, .port = port})) veto(v, it->second.overflow);
-      if (it->second.other.empty()) continue;
-      AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
-      AMP_ASSIGN_OR_RETURN(const bool is_harmless, addends.IsHarmless(id, port, facts->stats, Limit(*facts, options)));
-      if (!is_harmless) veto(v, it->second.other);
     }
-    const std::optional<ConstantFacts> operand = AttributeFacts(node, low);
     const VertexId v = node.outputs.empty() ? kNone : graph.OfOutput(id, 0);
-    if (!operand.has_value() || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
-    const Verdict verdict = Judge(model.value(node.Output(0)).name, *operand, low, options);
-    if (!verdict.overflow.empty()) veto(v, verdict.overflow);
-    if (!verdict.other.empty()) veto(v, verdict.other);
+    if (v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
+    const auto judge = [&](absl::string_view name, const ConstantFacts& facts) {
+      const Verdict verdict = Judge(name, facts, low, options);
+      if (!verdict.overflow.empty()) veto(v, verdict.overflow);
+      if (!verdict.other.empty()) veto(v, verdict.other);
+    };
+    const std::string& result = model.value(node.Output(0)).name;
+    if (const std::optional<ConstantFacts> operand = AttributeFacts(node, low)) judge(result, *operand);
+    for (const auto& [name, factor] : FactorsOf(node)) {
+      const ConstantFacts facts = SurveyElements(absl::MakeConstSpan(&factor, 1), low);
+      if (facts.stats.overflow > 0 || IsWholeResult(node, name)) judge(absl::StrCat(name, " of ", result), facts);
+    }
   }
   return vetoes;
 }

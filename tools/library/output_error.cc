@@ -118,7 +118,8 @@ std::optional<double> OutputError(Metric metric, const Datum& expected, const Da
 ValueDifference VerifiedDifference(const Datum& expected, const Datum& found) {
   constexpr double kSmallestFloat16 = 0x1p-24;
   ValueDifference difference = CompareValues(expected, found);
-  if (difference.largest_error < kSmallestFloat16) difference.relative_error = 0;
+  const bool has_vanished = IsZero(found) && !IsZero(expected);
+  if (difference.largest_error < kSmallestFloat16 && !has_vanished) difference.relative_error = 0;
   return difference;
 }
 

@@ -139,14 +139,16 @@ class Verifier {
   }
 
   Verified Passed(const OutputVerdict& verdict) const {
-    const std::string brief =
+    std::string brief =
         absl::StrFormat("%s: largest relative error %.3g", VerifiedWhat(verdict), verdict.worst.relative_error);
     std::string text =
         absl::StrFormat("%s, expected at most %g, over %d output%s of %d sample%s", brief, task_.tolerance,
                         task_.original.outputs().size(), task_.original.outputs().size() == 1 ? "" : "s",
                         task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
     if (verdict.unequal > 0) {
-      absl::StrAppendFormat(&text, "; %d of %d integers differ", verdict.unequal, verdict.integers);
+      const std::string unequal = absl::StrFormat("%d of %d integers differ", verdict.unequal, verdict.integers);
+      absl::StrAppend(&text, "; ", unequal);
+      absl::StrAppend(&brief, ", ", unequal);
     }
     if (verdict.compared < verdict.elements) text += NanWeightClause();
     return {.line = text, .brief = brief};

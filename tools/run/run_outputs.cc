@@ -45,7 +45,9 @@ absl::Status AppendTensors(const std::string& name, const Datum& datum, NamedTen
 
 absl::StatusOr<NamedTensors> AsTensors(const Session& session, const std::vector<Datum>& outputs) {
   NamedTensors tensors;
+  std::set<std::string> names;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!names.insert(NameOf(session, i)).second) continue;  // a model may list an output twice
     AMP_RETURN_IF_ERROR(AppendTensors(NameOf(session, i), outputs[i], tensors));
   }
   return tensors;
@@ -138,7 +140,8 @@ absl::StatusOr<std::string> OutputsArchive(const Session& session, const std::ve
 
 absl::Status CheckOutputsFile(const Session& session, const std::string& path) {
   const std::vector<std::string> names = session.OutputNames();
-  return names.size() == 1 || !IsOneArray(path) ? absl::OkStatus() : RefuseOneArray(path, names);
+  const bool is_one = std::set<std::string>(names.begin(), names.end()).size() == 1;
+  return is_one || !IsOneArray(path) ? absl::OkStatus() : RefuseOneArray(path, names);
 }
 
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,

@@ -51,6 +51,7 @@ GUARDS = (
     "long reductions",
     "scatter reductions",
     "log-sum-exp by hand",
+    "masks",
     "state",
     "quantised",
     "demands",
@@ -256,6 +257,16 @@ def softmax_divided_behind_the_product():
         model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "last": LAST, "v": array(4, 4)}),
         feeds={"x": np.array([[14, 13, 11, 12], [2, 14, 0, 1], [13, 12, 14, 1], [12, 11, 13, 10]], np.float32)},
     )
+
+
+@demonstrates("masks")
+def rows_that_are_hidden_as_a_whole():
+    """Hides by the least float32, which is -inf in 16 bits: a row of these alone has no softmax."""
+    body = "[mm0] a = MatMul(x, eye) [hide] s = Add(a, mask) [share] p = Softmax(s) [mm1] y = MatMul(p, eye)"
+    mask = np.zeros((4, 4), np.float32)
+    mask[0] = mask[2, 1:] = np.finfo(np.float32).min
+    made = model("float[4,4] x, float[4,4] mask => float[4,4] y", body, {"eye": EYE})
+    return Case(made, feeds={"x": array(4, 4), "mask": mask})
 
 
 @demonstrates("demands", ("float16",))

@@ -328,6 +328,25 @@ TEST_CASE("a rewrite is checked without being asked, and the last line says so")
   CHECK(run.folder.Read("out.onnx") == checked);
 }
 
+TEST_CASE("whole numbers that differ are in the last line, too") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x) => (int64[1,1] y) <float[2,2] w = {1, 1.0001, 3, 3}> { a = MatMul (x, w)  y = ArgMax <axis = 1> (a) })");
+  const ToolOutput output = run.RunTool({"--calibration", run.SampleOf(0.01f), "--guards", "constants"});
+  INFO(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "; verified: largest relative error 0, 1 of 1 integers differ"));
+}
+
+TEST_CASE("an output that vanishes as a whole is an error of 1") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> {
+      a = MatMul (x, w)  b = Mul (a, a)  c = Mul (b, b)  y = MatMul (c, w)
+    })");
+  const std::string sample = run.SampleOf(0.001f);
+  CHECK(
+      absl::StrContains(ErrorLine(run.RunTool({"--verify=" + sample}), 7), "--verify: output 'y': relative error 1,"));
+}
+
 TEST_CASE("what differs is a warning with its mend, an error where that is asked for, and the bytes stay") {
   const DataFolder run;
   const ToolOutput warned = run.RunTool({});

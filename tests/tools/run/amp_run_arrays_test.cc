@@ -138,6 +138,14 @@ TEST_CASE("outputs go to files whose ending says what they are") {
   CHECK(ReadNpz(runs.folder().File("without")).ok());
 }
 
+TEST_CASE("an output that the model lists twice is written once") {
+  const Runs runs;
+  runs.WriteModel("twice.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y, float[n,2] y) { y = Sigmoid (x) })");
+  runs.Succeeds({"--inputs", "@sample.npz", "--outputs", "@y.npz"}, "@twice.onnx");
+  runs.Succeeds({"--inputs", "@sample.npz", "--outputs", "@y.npy"}, "@twice.onnx");
+}
+
 TEST_CASE("a dash is stdout, where nothing else goes then") {
   const Runs runs;
   const ToolOutput archive = runs.Run({"--inputs", "@sample.npz", "--outputs", "-", "--bench", "--iterations", "1"});
