@@ -249,19 +249,17 @@ def in_proportion(p, half, whole):
     onnx.save(half, p.work / "half.onnx")
     onnx.save(whole, p.work / "whole.onnx")
     least = {name: [] for name in ("least", "half", "whole")}
-    for _ in range(3):
+    for _ in range(9):  # a busy machine makes single runs longer; square time does not become less by trying again
         for name, seconds in least.items():
             answer = p.run("run", f"{name}.onnx", "--random-inputs", "--threads", "1")
             if answer.code:
                 return [f"{name}: {answer}"]
             seconds.append(answer.seconds)
-    start, half_s, whole_s = (min(seconds) for seconds in least.values())
-    ratio = (whole_s - start) / max(half_s - start, 0.02)  # below 20 ms the clock decides
-    return (
-        []
-        if ratio < PROPORTION or not p.judges_times
-        else [f"{half_s - start:.2f} s, twice the size {whole_s - start:.2f} s ({ratio:.1f} times)"]
-    )
+        start, half_s, whole_s = (min(seconds) for seconds in least.values())
+        ratio = (whole_s - start) / max(half_s - start, 0.02)  # below 20 ms the clock decides
+        if ratio < PROPORTION or not p.judges_times:
+            return []
+    return [f"{half_s - start:.2f} s, twice the size {whole_s - start:.2f} s ({ratio:.1f} times)"]
 
 
 def concat_one_value(p):
