@@ -1,6 +1,8 @@
 #include "passes/decide/find_units.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "ir/operators/operator_facts.h"
 
@@ -39,15 +41,23 @@ class Finder {
     return std::any_of(vertices.begin(), vertices.end(), [&](VertexId v) { return decision_.paint[v].low; });
   }
 
+  // An operand may have a type of its own, as the grid of GridSample: who gives it counts where no other does.
+  bool HasOwnType(const Node& node, size_t port) const {
+    return node.schema != nullptr && node.schema->InputVariable(port) != node.schema->OutputVariable(0);
+  }
+
   void JoinProducer(NodeId id) {
     if (unit_of_[id] != kNoUnit) return;
-    NodeId last = kNone;
-    for (const ValueId input : model_.node(id).PresentInputs()) {
-      const NodeId producer = model_.value(input).producer;
+    const Node& node = model_.node(id);
+    std::optional<std::pair<bool, size_t>> last;  // whether the operand has the result's type, and its producer's place
+    for (size_t port = 0; port < node.inputs.size(); ++port) {
+      const NodeId producer = node.inputs[port] == kNone ? kNone : model_.value(node.inputs[port]).producer;
       if (producer == kNone || unit_of_[producer] == kNoUnit) continue;
-      if (last == kNone || place_[producer] > place_[last]) last = producer;
+      const std::pair rank(!HasOwnType(node, port), place_[producer]);
+      if (last.has_value() && rank <= *last) continue;
+      last = rank;
+      unit_of_[id] = unit_of_[producer];
     }
-    if (last != kNone) unit_of_[id] = unit_of_[last];
   }
 
   void JoinReader(NodeId id) {

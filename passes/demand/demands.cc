@@ -28,7 +28,7 @@ bool IsStronger(const Demand& a, const Demand& b) {
 }
 
 bool IsSame(const Demand& a, const Demand& b) {
-  const bool is_same_kind = a.kind == b.kind && a.is_of_result == b.is_of_result;
+  const bool is_same_kind = a.kind == b.kind && a.is_of_result == b.is_of_result && a.is_of_order == b.is_of_order;
   return is_same_kind && (a.kind != Kind::kNearPole || std::abs(a.pole - b.pole) < 1e-12);
 }
 
@@ -104,6 +104,7 @@ void Demands::Put(NodeId id, size_t port, Demand demand) {
 void Demands::PutOn(ValueId value, const Demand& demand) {
   const NodeId producer = graph_.Producer(value);
   if (demand.is_of_result && (producer == kNone || graph_.roles(producer).Has(Role::kHeavy))) return;
+  if (demand.is_of_order && !supplies_.Of(value).base.has_value()) return;
   auto& indices = of_value_[value];
   const auto is_same = [&](int32_t index) { return IsSame((*this)[index], demand); };
   const auto it = std::find_if(indices.begin(), indices.end(), is_same);
@@ -213,7 +214,8 @@ void Demands::MakeOfSteps(NodeId id) {
     if (supply.is_stored) continue;
     const bool chooses = roles.Has(Role::kFindsIndex) && port == 0;
     if (chooses && supply.base.has_value() && supply.base->size >= kLeastChosen) {
-      Put(id, port, {.kind = Kind::kArgument, .bound = kChosenBound, .passes_masks = true, .reader = id});
+      Put(id, port,
+          {.kind = Kind::kArgument, .bound = kChosenBound, .passes_masks = true, .is_of_order = true, .reader = id});
     }
     if (supply.count.has_value() && (supply.is_whole || steps)) MakeAbsolute(id, port, 0.5);
   }

@@ -38,6 +38,7 @@ struct Demand {
   double floor = 0;
   bool is_of_result = false;      // the model gives it, or something made of it
   bool passes_masks = false;      // values from 1e4 on are fills of masks, and no size of the others
+  bool is_of_order = false;       // of displacements of a constant: what is added to it is compared as any other value
   NodeId reader = kNone;          // that made it; of a demand on a result of the model, the node that gives that
   NodeId via = kNone;             // the node that reads the value and hands the demand on; kNone for a result
   int32_t handed_on = kNoDemand;  // the demand on the result of `via` that this one comes of

@@ -87,6 +87,7 @@ class PartErrorFinder {
  private:
   struct DecidedNode {
     LowPorts low;
+    std::vector<bool> has_own_type;  // by input: it stays in the type that it is given in
     size_t part = 0;
   };
 
@@ -113,7 +114,10 @@ class PartErrorFinder {
       DecidedNode& decided = decided_[paths.nodes[id]];
       decided.part = part_of[id];
       for (size_t port = 0; port < node.inputs.size(); ++port) {
-        decided.low.inputs.push_back(is_low(decision.graph.OfInput(id, port)));
+        const VertexId vertex = decision.graph.OfInput(id, port);
+        decided.low.inputs.push_back(is_low(vertex));
+        decided.has_own_type.push_back(node.bodies.empty() && !node.outputs.empty() &&
+                                       vertex != decision.graph.OfOutput(id, 0));
       }
       for (size_t port = 0; port < node.outputs.size(); ++port) {
         decided.low.outputs.push_back(is_low(decision.graph.OfOutput(id, port)));
@@ -124,6 +128,7 @@ class PartErrorFinder {
   // The session numbers nodes anew, and inlines calls that are kept: a path says which node is which.
   void FindSamePlaces(const Model& run) {
     low_ports_.resize(run.num_nodes());
+    has_own_type_.resize(run.num_nodes());
     part_of_.resize(run.num_nodes(), NoPart());
     const NodePaths paths = FindNodePaths(run);
     for (const NodeId id : run.AllNodes()) {
@@ -131,6 +136,7 @@ class PartErrorFinder {
       if (it == decided_.end()) continue;
       part_of_[id] = it->second.part;
       low_ports_[id] = it->second.low;
+      has_own_type_[id] = it->second.has_own_type;
     }
   }
 
@@ -159,14 +165,17 @@ class PartErrorFinder {
     const bool is_low = producer != kNone && low_ports_[producer].HasOutput(run.value(value).producer_port);
     return is_low ? part_of_[producer] : NoPart();
   }
-  size_t PartOfInput(NodeId reader, size_t port) const {
-    return reader != kNone && low_ports_[reader].HasInput(port) ? part_of_[reader] : NoPart();
+  // An operand with a type of its own is low where the part that gives it is.
+  size_t PartOfInput(NodeId reader, size_t port, size_t producer) const {
+    if (reader == kNone || !low_ports_[reader].HasInput(port)) return NoPart();
+    return producer != NoPart() && has_own_type_[reader][port] ? producer : part_of_[reader];
   }
 
   void AddSites(const Model& run, const RoundingSites& sites) {
     std::vector<PartErrors::Site>& added = found_.sites_.emplace_back();
     for (const RoundingSite& site : sites.values) {
-      const size_t producer = PartOfOutput(run, site.value), reader = PartOfInput(site.reader, site.port);
+      const size_t producer = PartOfOutput(run, site.value);
+      const size_t reader = PartOfInput(site.reader, site.port, producer);
       if (producer == NoPart() && reader == NoPart()) continue;
       for (const size_t part : {producer, reader}) {
         if (part != NoPart() && !site.by_derivatives) found_.parts_[part].by_derivatives = false;
@@ -193,7 +202,7 @@ class PartErrorFinder {
       for (const Use& use : value.uses) {
         // A body hands on what it gives, as it is.
         if (use.IsGraphOutput() && !use.IsModelOutput()) continue;
-        const size_t reader = use.IsGraphOutput() ? NoPart() : PartOfInput(use.node, use.port);
+        const size_t reader = use.IsGraphOutput() ? NoPart() : PartOfInput(use.node, use.port, traffic.producer);
         traffic.readers.push_back(reader);
         if (reader != NoPart()) low_readers.insert(reader);
       }
@@ -244,6 +253,7 @@ class PartErrorFinder {
   const SampleRuns& samples_;
   absl::flat_hash_map<std::string, DecidedNode> decided_;  // by path
   IdVector<NodeId, LowPorts> low_ports_;                   // of the session's nodes
+  IdVector<NodeId, std::vector<bool>> has_own_type_;       // of the session's nodes
   IdVector<NodeId, size_t> part_of_;                       // of the session's nodes
   absl::flat_hash_map<const Node*, double> flops_;
   PartErrors found_;

@@ -45,5 +45,13 @@ TEST_CASE("of two ahead the last one counts, and without one the next behind") {
       [sum] c = Add (a, b)  [m3] y = MatMul (c, w) })") == "m1: t m1; m2: m2 sum; m3: m3");
 }
 
+TEST_CASE("what gives an operand with a type of its own is a unit without the reader") {
+  CHECK(UnitsOf(R"((float[1,4,8,8] x, float[4,4,1,1] w, float[2,4,1,1] v) => (float[1,4,8,8] y) {
+      [picture] a = Conv (x, w)  [flow] b = Conv (x, v)  [bound] c = Tanh (b)
+      [grid] d = Transpose <perm = [0, 2, 3, 1]> (c)
+      [sample] e = GridSample (a, d)  [last] y = Conv (e, w) })") ==
+        "picture: picture sample; flow: flow bound grid; last: last");
+}
+
 }  // namespace
 }  // namespace amp

@@ -73,6 +73,24 @@ TEST_CASE("of several samples the largest counts") {
   CHECK(run.ReasonOf("second", {"--calibration", run.SampleOf(0.1f), "--calibration", run.SampleOf(0.001f)}) != "low");
 }
 
+// The order of scores that are 30 and a displacement is about the displacements, which data show to be plain numbers.
+TEST_CASE("a bias ahead of ArgMax keeps nothing but the sum float32 on data") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x) => (int64[1] y)
+        <float[2,2] w = {0.5, -1.5, 2, 1}, float[2,2] v = {4, 1, -3, 2}, float[2] bias = {30, 30}> {
+      [first] a = MatMul (x, w)
+      [second] b = MatMul (a, v)
+      [sum] s = Add (b, bias)
+      [choice] y = ArgMax <axis = 1, keepdims = 0> (s)
+    })");
+  for (const std::string dtype : {"float16", "bfloat16"}) {
+    const std::vector<std::string> flags = {"--dtype", dtype, "--calibration", run.SampleOf(3)};
+    CHECK(run.ReasonOf("first", flags) == "low");
+    CHECK(run.ReasonOf("second", flags) == "low");
+    CHECK((dtype == "float16" || run.ReasonOf("sum", flags) != "low"));
+  }
+}
+
 TEST_CASE("what vanishes on the data stays float32") {
   const DataFolder run;
   CHECK(absl::StrContains(run.ReasonOf("first", {"--calibration", run.SampleOf(1e-12f)}), "would lose"));

@@ -496,6 +496,32 @@ TEST_CASE("a mend behind a search keeps what the search keeps, and more") {
   CHECK(absl::StrContains(output.err, "--verify=fix keeps "));
 }
 
+// The grid has a type of its own: what gives it stays float32, while the picture ahead of GridSample is low.
+TEST_CASE("the flow that a picture is sampled by stays float32 alone") {
+  const std::string model = absl::StrCat(R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[8,32] x) => (float[1,3,256,256] y)
+        <int64[4] tiles = {1, 3, 32, 8}, int64[4] one = {1, 1, 8, 32}, float[2,3,1,1] v = {0.3, -0.2, 0.1, 0.2, -0.4, 0.2},
+         float[12,3,1,1] w = {)",
+                                         ManyNumbers(36), "}, float[3,12,1,1] u = {", ManyNumbers(36), R"(}> {
+      plane = Reshape (x, one)
+      image = Tile (plane, tiles)
+      [picture] a = Conv (image, w)
+      [flow] b = Conv (image, v)
+      [bound] c = Tanh (b)
+      [grid] d = Transpose <perm = [0, 2, 3, 1]> (c)
+      [sample] e = GridSample <align_corners = 1, padding_mode = "border"> (a, d)
+      [last] y = Conv (e, u)
+    })");
+  const SearchFolder run(model, 1);
+  const ToolOutput output = run.Search({});
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  const json found = run.Report()["search"];
+  INFO(found.dump(1));
+  REQUIRE(found["float32"].size() == 1);
+  CHECK(found["float32"][0]["part"] == "flow");
+}
+
 TEST_CASE("what does not go with a search is said") {
   const SearchFolder run;
   const auto error_of = [&](std::vector<std::string> flags) {
