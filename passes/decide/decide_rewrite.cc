@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
     if (settings.guards == Guards::kAll) {
       VetoList list(guarded, traits);
       GuardStructure(guarded, list);
-      if (settings.observed == nullptr) GuardMasks(guarded, list);
+      GuardMasks(guarded, settings.observed.get(), list);
       AMP_RETURN_IF_ERROR(settings.MayGoOn());
       GuardDemands(guarded, settings.observed.get(), list);
       add(std::move(list));

@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/patterns/product_of_dims.h"
 #include "passes/demand/demands.h"
 
 namespace amp {
@@ -132,17 +134,35 @@ class DemandsGuard {
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       const ValueId out = node.outputs[port];
       if (!graph_.IsVariable(out)) continue;
+      if (IsOfAnySize(node, out)) {
+        KeepOutput(id, port,
+                   absl::StrFormat("demands: '%s' is a product of dimensions, and may lie beyond %s's largest %g",
+                                   Escaped(graph_.model().value(out).name), LowName(), largest));
+        continue;
+      }
       const double known = LargestMagnitude(graph_.ranges().Of(out));  // 0 where an end is not known
       const double estimated = HasLargeConstant(node) ? 0 : Reached(node, supplies_.Of(out));
       const double reached = std::max(known, estimated);
       if (reached <= largest) continue;
       const std::string why = absl::StrFormat("demands: '%s' may reach %.6g, beyond %s's largest %g",
                                               Escaped(graph_.model().value(out).name), reached, LowName(), largest);
-      vetoes_.AddOutput(id, port, why);
-      for (const Use& use : graph_.model().value(out).uses) {
-        if (!use.IsGraphOutput() && graph_.ReadsElements(use)) vetoes_.AddInput(use.node, use.port, why);
-      }
+      KeepOutput(id, port, why);
     }
+  }
+
+  void KeepOutput(NodeId id, size_t port, const std::string& why) {
+    vetoes_.AddOutput(id, port, why);
+    for (const Use& use : graph_.model().value(graph_.node(id).outputs[port]).uses) {
+      if (!use.IsGraphOutput() && graph_.ReadsElements(use)) vetoes_.AddInput(use.node, use.port, why);
+    }
+  }
+
+  bool IsOfAnySize(const Node& node, ValueId out) const {
+    const bool counts = IsCast(node) && graph_.IsInteger(node.Input(0));
+    if (!counts && !node.Has(Role::kMultiplies)) return false;
+    const bool is_bounded =
+        IsBounded(graph_.ranges().Of(out)) || (counts && graph_.integers().Of(node.Input(0)) <= tolerance_.largest);
+    return !is_bounded && IsProductOfDims(graph_.model(), out);
   }
 
   double Reached(const Node& node, const Supply& supply) const {

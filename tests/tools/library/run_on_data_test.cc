@@ -106,6 +106,23 @@ TEST_CASE("ranges are written with a calibration and read without one") {
   CHECK(run.folder.Read("out.onnx") == bytes);
 }
 
+TEST_CASE("ranges that lack a mask tell nothing of it") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> {
+      [scores] a = MatMul (x, w)
+      [hide] s = Add (a, x)
+      [share] p = Softmax (s)
+      [last] y = MatMul (p, w)
+    })");
+  const std::string file = run.folder.File("ranges.json");
+  CHECK(absl::StrContains(run.ReasonOf("hide", {}), "masks: input 'x' is added to what a softmax reads"));
+  CHECK(run.ReasonOf("hide", {"--calibration", run.SampleOf(1), "--ranges", file}) == "low");
+  nlohmann::json ranges = nlohmann::json::parse(run.folder.Read("ranges.json"));
+  ranges["values"].erase("x");
+  run.folder.Write("ranges.json", ranges.dump());
+  CHECK(absl::StrContains(run.ReasonOf("hide", {"--ranges", file}), "masks: input 'x'"));
+}
+
 TEST_CASE("files that are no ranges are refused") {
   const DataFolder run;
   const auto error_of = [&](const std::string& text) {
