@@ -56,7 +56,10 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
     if (settings.observed != nullptr) {
       VetoList list(guarded, traits);
       GuardObserved(guarded, *settings.observed, settings.max_weight_error, list);
-      add(std::move(list));
+      for (Veto& veto : list.Take()) {
+        veto.is_alone = true;
+        vetoes.push_back(std::move(veto));
+      }
     }
   }
   AMP_RETURN_IF_ERROR(settings.MayGoOn());

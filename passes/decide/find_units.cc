@@ -1,8 +1,6 @@
 #include "passes/decide/find_units.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "ir/operators/operator_facts.h"
 
@@ -26,10 +24,10 @@ class Finder {
     for (const NodeId id : low_) {
       if (IsHeavy(model_.node(id))) unit_of_[id] = id.index();
     }
-    for (const NodeId id : low_) JoinProducer(id);
+    for (const NodeId id : low_) JoinProducer(id, false);
     for (auto it = low_.rbegin(); it != low_.rend(); ++it) JoinReader(*it);
     for (const NodeId id : low_) {
-      JoinProducer(id);
+      JoinProducer(id, true);
       if (unit_of_[id] == kNoUnit) unit_of_[id] = id.index();
     }
     return Units();
@@ -41,23 +39,23 @@ class Finder {
     return std::any_of(vertices.begin(), vertices.end(), [&](VertexId v) { return decision_.paint[v].low; });
   }
 
-  // An operand may have a type of its own, as the grid of GridSample: who gives it counts where no other does.
+  // An operand may have a type of its own, as the grid of GridSample: nodes on its two sides need not change together.
   bool HasOwnType(const Node& node, size_t port) const {
-    return node.schema != nullptr && node.schema->InputVariable(port) != node.schema->OutputVariable(0);
+    const bool has_one = node.schema != nullptr && node.bodies.empty() && !IsCast(node);
+    return has_one && node.schema->InputVariable(port) != node.schema->OutputVariable(0);
   }
 
-  void JoinProducer(NodeId id) {
+  void JoinProducer(NodeId id, bool through_own_types) {
     if (unit_of_[id] != kNoUnit) return;
     const Node& node = model_.node(id);
-    std::optional<std::pair<bool, size_t>> last;  // whether the operand has the result's type, and its producer's place
+    NodeId last = kNone;
     for (size_t port = 0; port < node.inputs.size(); ++port) {
       const NodeId producer = node.inputs[port] == kNone ? kNone : model_.value(node.inputs[port]).producer;
       if (producer == kNone || unit_of_[producer] == kNoUnit) continue;
-      const std::pair rank(!HasOwnType(node, port), place_[producer]);
-      if (last.has_value() && rank <= *last) continue;
-      last = rank;
-      unit_of_[id] = unit_of_[producer];
+      if (!through_own_types && HasOwnType(node, port)) continue;
+      if (last == kNone || place_[producer] > place_[last]) last = producer;
     }
+    if (last != kNone) unit_of_[id] = unit_of_[last];
   }
 
   void JoinReader(NodeId id) {
@@ -65,7 +63,8 @@ class Finder {
     NodeId first = kNone;
     for (const ValueId output : model_.node(id).PresentOutputs()) {
       for (const Use& use : model_.value(output).uses) {
-        if (use.IsGraphOutput() || unit_of_[use.node] == kNoUnit) continue;
+        if (use.IsGraphOutput() || unit_of_[use.node] == kNoUnit || HasOwnType(model_.node(use.node), use.port))
+          continue;
         if (first == kNone || place_[use.node] < place_[first]) first = use.node;
       }
     }

@@ -4,7 +4,7 @@
 //                   └ unit 1 ┘                          └── unit 2 ──┘
 //
 // A light node belongs to the heavy one ahead of it, the last one if there are several, or else to the next one behind
-// it. Ahead of GridSample is what gives the picture: the grid has a type of its own, and may stay float32.
+// it. An operand with a type of its own, as the grid of GridSample, joins nothing where there is another way.
 //
 // An edge is rounded if its producer or its reader is low, so that a heavy node that is denied alone leaves much of its
 // error to the light nodes around it: what is kept float32 is a unit.

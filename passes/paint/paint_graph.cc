@@ -25,6 +25,7 @@ class Painter {
         released_(released),
         options_(options),
         paint_(graph.size()),
+        is_kept_(graph.size()),
         group_obstacle_(graph.num_groups()),
         group_is_low_(graph.num_groups()) {
     classes_.reserve(paint_.size());
@@ -37,7 +38,11 @@ class Painter {
 
   void Veto(const amp::Veto& veto) {
     if (trait(veto.vertex).forced_allow) return;
-    class_of(veto.vertex) = OpClass::kDeny;
+    if (veto.is_alone) {
+      is_kept_[veto.vertex] = true;
+    } else {
+      class_of(veto.vertex) = OpClass::kDeny;
+    }
     at(veto.vertex).reason = {ReasonKind::kGuard, kNone, veto.why};
   }
 
@@ -89,7 +94,7 @@ class Painter {
   bool MayChangeAlone(VertexId v) const {
     const Vertex& vertex = graph_[v];
     return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned &&
-           options_.target_can_run;
+           !is_kept_[v] && options_.target_can_run;
   }
   // The vertex that keeps v's group high; kNone for none.
   VertexId GroupObstacle(VertexId v) const {
@@ -420,6 +425,7 @@ class Painter {
   const PaintOptions options_;
   std::optional<IntegerBounds> integers_;  // made where they are asked for
   Paint paint_;
+  IdVector<VertexId, bool> is_kept_;  // by a veto of the vertex alone
   IdVector<VertexId, OpClass> classes_;
   IdVector<GroupId, VertexId> group_obstacle_;  // kNone while it is open
   IdVector<GroupId, bool> group_is_low_;

@@ -99,10 +99,12 @@ struct NodeTraits {
   std::string not_processed_why;
 };
 
-// A guard's veto of one vertex.
+// A guard's veto of one vertex. What is downstream stays float32 with it, as behind a denied operator, unless it is of
+// the vertex alone: what data show is known of each.
 struct Veto {
   VertexId vertex = kNone;
   std::string why;
+  bool is_alone = false;
 };
 
 // Which graph inputs and outputs, by position, may become low.

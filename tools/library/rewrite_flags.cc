@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <system_error>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -100,6 +101,26 @@ absl::Status ReadScaleWeights(const GivenFlag& given, O& options) {
   const auto scaling = ParseChoice(text, NamesOf(options.scale_weights), "nothing or =low-data|always|never");
   if (!scaling.ok()) return UsageError("--scale-weights: ", scaling.status().message());
   options.scale_weights = *scaling;
+  return absl::OkStatus();
+}
+
+// A sample, or a folder of them: its .npz files, by name.
+absl::Status ReadCalibration(const GivenFlag& given, O& options) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(given.text, error)) {
+    options.calibration.push_back(given.text);
+    return absl::OkStatus();
+  }
+  std::vector<std::string> samples;
+  for (std::filesystem::directory_iterator it(given.text, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".npz") samples.push_back(it->path().string());
+  }
+  if (samples.empty()) {
+    return InFile(Escaped(given.text), UsageError(given.name, ": expected samples (.npz) in the folder, found ",
+                                                  error ? error.message() : "none"));
+  }
+  absl::c_sort(samples);
+  options.calibration.insert(options.calibration.end(), samples.begin(), samples.end());
   return absl::OkStatus();
 }
 
@@ -301,10 +322,12 @@ FlagTable<O> SafetyFlags() {
 
 FlagTable<O> SampleFlags() {
   return {
-      {"--calibration", "FILE.npz",
+      {"--calibration",
+       "FILE.npz|DIR",
        "run the float32 model on this sample, arrays named after the inputs, and keep float32 what leaves\n"
-       "the low type's range on it (repeatable)",
-       Texts(&O::calibration), Reads(&O::calibration)},
+       "the low type's range on it (repeatable). DIR: on each .npz file in it",
+       {FlagForm::kRepeated, ReadCalibration, [](const O& options) { return options.calibration; }},
+       Reads(&O::calibration)},
       {"--ranges",
        "FILE.json",
        "write what --calibration showed / without that flag: read it from there",

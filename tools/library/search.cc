@@ -31,6 +31,10 @@ constexpr int64_t kMostRuns = 20, kMostEvaluations = 8;
 constexpr double kHopeless = 1.5;
 constexpr double kLargeShare = 0.2, kLeastShare = 0.01;  // of the bytes that all low saves
 constexpr size_t kFewestToHoldOut = 4;
+constexpr double kJump = 3;            // times the error on other samples
+constexpr int kMostRefused = 3;        // choices in a row that are not within on samples that were held out
+constexpr int64_t kRunsToHoldOut = 4;  // that are left for those
+constexpr size_t kMostToPair = 40;     // parts: beyond that, pairs of them are too many to look at
 constexpr size_t kNamedParts = 5;
 
 class Searcher {
@@ -47,6 +51,7 @@ class Searcher {
     if (of_all > Target()) {
       AMP_RETURN_IF_ERROR(CutOrder());
       AMP_RETURN_IF_ERROR(GiveBack());
+      AMP_RETURN_IF_ERROR(LookAround());
     }
     AMP_RETURN_IF_ERROR(Take());
     return Finish();
@@ -141,7 +146,7 @@ class Searcher {
   // Returns the error on the samples that are searched on. Every choice is run once.
   absl::StatusOr<double> ErrorOf(const LowParts& low) {
     const auto known = index_.find(low);
-    if (known != index_.end()) return report_.choices[known->second].error;
+    if (known != index_.end()) return KnownError(known->second);
     AMP_RETURN_IF_ERROR(Report());
     AMP_ASSIGN_OR_RETURN(const LoggedChoice run, RunOf(low));
     ++report_.runs;
@@ -155,7 +160,14 @@ class Searcher {
     index_[low] = report_.choices.size();
     low_.push_back(low);
     report_.choices.push_back(std::move(choice));
-    return report_.choices.back().error;
+    const size_t last = report_.choices.size() - 1;
+    if (jumps_ && run.error <= Target() && report_.runs < most_runs_) AMP_RETURN_IF_ERROR(RunHeldOut(last).status());
+    return KnownError(last);
+  }
+
+  // Returns the error on all samples that the choice has run.
+  double KnownError(size_t i) const {
+    return std::max(report_.choices[i].error, report_.choices[i].held_out.value_or(0));
   }
 
   // Runs a choice, or reads in the log what that gave.
@@ -197,17 +209,18 @@ class Searcher {
   // Relative L2 errors are predicted; some metrics grow with their squares.
   double Unscaled(double squared_error) const { return is_quadratic_ ? squared_error : std::sqrt(squared_error); }
   double Predicted(const LowParts& low) const { return scale_ * Unscaled(errors_->SquaredError(low)); }
-  // Scales predictions by the choice whose error came out nearest to the target.
-  void Calibrate() {
+  // Scales predictions by the choice whose error came out nearest to the target. Returns whether there is one.
+  bool Calibrate() {
     double nearest = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < report_.choices.size(); ++i) {
-      const double measured = report_.choices[i].error, predicted = Unscaled(errors_->SquaredError(low_[i]));
+      const double measured = KnownError(i), predicted = Unscaled(errors_->SquaredError(low_[i]));
       const double distance =
           std::abs(std::log(measured / Target()));  // infinite or NaN where there is nothing to scale by
       if (predicted == 0 || !(distance < nearest)) continue;
       nearest = distance;
       scale_ = measured / predicted;
     }
+    return std::isfinite(nearest);
   }
 
   // Where everything low is not finite, a part that overflows may be why.
@@ -310,6 +323,73 @@ class Searcher {
     return best;
   }
 
+  // ---- neighbours
+  // Spends runs that are left on choices that differ by a part or two from the best one, from everything low, or from
+  // nothing low: predictions may be wrong, above all of outputs that are whole numbers.
+  absl::Status LookAround() {
+    const int64_t spare = report_.held_out_samples > 0 ? kRunsToHoldOut : 0;
+    while (report_.runs + spare < most_runs_) {
+      const std::optional<LowParts> next = MostPromisingNeighbour();
+      if (!next.has_value()) return absl::OkStatus();
+      AMP_RETURN_IF_ERROR(ErrorOf(*next).status());
+    }
+    return absl::OkStatus();
+  }
+
+  // Returns the choice, not yet run, that saves the most bytes more than the best one by the odds that it is within.
+  std::optional<LowParts> MostPromisingNeighbour() {
+    const double borne = PredictedToBear();
+    const std::optional<size_t> best = Best(Target());
+    const LowParts nothing(all_.size(), false);
+    const LowParts& from = best.has_value() ? low_[*best] : nothing;
+    const double saved = errors_->SavedBytes(from);
+    const int steepness = PredictionsHold() ? 4 : 1;
+    double most = kLeastShare * std::max(errors_->SavedBytes(all_), 1.0);  // less is not worth a run
+    std::optional<LowParts> found;
+    const auto look_at = [&](const PartErrors::Choice& choice) {
+      const double odds = 1 / (1 + std::pow(Unscaled(choice.SquaredError()) / borne, steepness));
+      const double worth = (choice.saved - saved) * odds;
+      if (!(worth > most) || index_.contains(choice.low)) return;
+      most = worth;
+      found = choice.low;
+    };
+    for (const LowParts& low : order_) look_at(errors_->Evaluate(low));
+    for (const LowParts& low : {all_, nothing, from}) {
+      const PartErrors::Choice start = errors_->Evaluate(low);
+      for (size_t a = 0; a < all_.size(); ++a) {
+        if (!all_[a]) continue;
+        const PartErrors::Choice changed = errors_->Changed(start, a);
+        look_at(changed);
+        for (size_t b = a + 1; b < all_.size() && all_.size() <= kMostToPair; ++b) {
+          if (all_[b]) look_at(errors_->Changed(changed, b));
+        }
+      }
+    }
+    return found;
+  }
+
+  // Whether errors were as many times the predicted ones in all runs, roughly.
+  bool PredictionsHold() const {
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (size_t i = 0; i < report_.choices.size(); ++i) {
+      const double times = KnownError(i) / Unscaled(errors_->SquaredError(low_[i]));
+      if (std::isnan(times)) continue;  // nothing was predicted, and nothing happened
+      least = std::min(least, times);
+      most = std::max(most, times);
+    }
+    return most <= kJump * least && own_metric_ == nullptr;
+  }
+
+  // Returns the predicted error, not scaled, that is just within. Where no run tells, it is half of the least beyond.
+  double PredictedToBear() {
+    if (Calibrate() && Target() > 0) return Target() / scale_;
+    double least = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < report_.choices.size(); ++i) {
+      if (KnownError(i) > Target()) least = std::min(least, Unscaled(errors_->SquaredError(low_[i])));
+    }
+    return least / 2;
+  }
+
   // ---- choices
   // Whether the choice is worth a model: everything low is what was asked for, another one has to save something. Where
   // a rewrite is mended, the model is to be low, whatever that saves.
@@ -332,27 +412,56 @@ class Searcher {
     return best;
   }
 
-  // Takes the best choice that is within on the samples held out, too. After one that is not, the search goes on below
-  // an error that is as much smaller.
+  // Takes the best choice that is within on the samples held out, too. After some that are not, the search goes on:
+  // below an error that is as much smaller, or, where errors jump, with a look at those samples for each choice.
   absl::Status Take() {
-    for (;;) {
+    const double target = Target();
+    for (int refused = 0;;) {
       std::optional<size_t> best = Best(Target());
       if (!best.has_value()) best = Best(report_.max_error);
       if (!best.has_value()) return Unreachable();
       report_.taken = *best;
-      if (report_.held_out_samples == 0 || report_.choices[*best].held_out.has_value()) return absl::OkStatus();
+      if (report_.held_out_samples == 0) return absl::OkStatus();
+      if (report_.choices[*best].held_out.has_value()) return TakeBetter(target);
       if (report_.runs >= most_runs_) return Unreachable();
-      AMP_RETURN_IF_ERROR(Report());
-      AMP_ASSIGN_OR_RETURN(const double held_out, HeldOutErrorOf(low_[*best]));
-      ++report_.runs;
-      report_.choices[*best].held_out = held_out;
+      AMP_ASSIGN_OR_RETURN(const double held_out, RunHeldOut(*best));
       if (held_out <= report_.max_error || !HasRuns()) continue;
+      if (++refused % kMostRefused != 0 && Best(Target()).has_value()) continue;
       const double error = report_.choices[*best].error;
-      target_ =
-          std::min(Target(), kMargin * error * (std::isfinite(held_out) ? report_.max_error / held_out : kMargin));
+      // Whole numbers that differ, or values that are not finite, are no matter of size.
+      jumps_ = jumps_ || !(held_out < kJump * error);
+      if (!jumps_) target_ = std::min(Target(), kMargin * error * report_.max_error / held_out);
       AMP_RETURN_IF_ERROR(CutOrder());
       AMP_RETURN_IF_ERROR(GiveBack());
+      AMP_RETURN_IF_ERROR(LookAround());
     }
+  }
+
+  // Runs on the samples held out what saves more and was passed over, as another choice had not been within on them.
+  absl::Status TakeBetter(double target) {
+    while (report_.runs < most_runs_) {
+      std::optional<size_t> best;
+      double most = report_.choices[report_.taken].saved_bytes;
+      for (size_t i = 0; i < report_.choices.size(); ++i) {
+        const VerifiedChoice& choice = report_.choices[i];
+        if (choice.error > target || choice.held_out.has_value() || !IsWorthIt(i) || choice.saved_bytes <= most)
+          continue;
+        most = choice.saved_bytes;
+        best = i;
+      }
+      if (!best.has_value()) break;
+      AMP_ASSIGN_OR_RETURN(const double held_out, RunHeldOut(*best));
+      if (held_out <= report_.max_error) report_.taken = *best;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<double> RunHeldOut(size_t choice) {
+    AMP_RETURN_IF_ERROR(Report());
+    AMP_ASSIGN_OR_RETURN(const double held_out, HeldOutErrorOf(low_[choice]));
+    ++report_.runs;
+    report_.choices[choice].held_out = held_out;
+    return held_out;
   }
 
   std::vector<double> Shares() const {
@@ -388,6 +497,8 @@ class Searcher {
                             best->error <= report_.max_error && report_.runs >= most_runs_;
     const std::string why =
         lacks_runs ? "the runs were used up before the samples that are held out: --budget-runs"
+        : error <= report_.max_error && report_.runs >= most_runs_
+            ? "what is within of these moves no fewer bytes in a run, casts included: --budget-runs for more of them"
         : error <= report_.max_error
             ? "what is within moves no fewer bytes in a run, casts included: leave the model float32"
             : absl::StrCat("of the squared error have ", parts);
@@ -432,6 +543,7 @@ class Searcher {
   std::optional<PartErrors> errors_;
   LowParts all_;                 // the parts that some sample has run
   std::vector<LowParts> order_;  // by predictions
+  bool jumps_ = false;           // errors differ much from sample to sample
   double target_ = 0;            // the error that a choice has to be within
   double scale_ = 1;             // of predictions
   SearchReport report_;

@@ -51,6 +51,9 @@ TEST_CASE("what gives an operand with a type of its own is a unit without the re
       [grid] d = Transpose <perm = [0, 2, 3, 1]> (c)
       [sample] e = GridSample (a, d)  [last] y = Conv (e, w) })") ==
         "picture: picture sample; flow: flow bound grid; last: last");
+  CHECK(UnitsOf(R"((float[1,4,8,8] x, float[4,4,1,1] w, float[2,4,1,1] v) => (float[1,4,8,8] y) {
+      [flow] b = Conv (x, v)  [bound] c = Tanh (b)  [grid] d = Transpose <perm = [0, 2, 3, 1]> (c)
+      [sample] e = GridSample (x, d)  [last] y = Conv (e, w) })") == "flow: flow bound grid; last: sample last");
 }
 
 }  // namespace

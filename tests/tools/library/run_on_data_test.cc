@@ -62,6 +62,26 @@ TEST_CASE("what leaves float16's range on the data stays float32, with the numbe
   CHECK(run.ReasonOf("second", {"--calibration", sample, "--dtype", "bfloat16"}) == "low");
 }
 
+// Data show each value: one that leaves the range says nothing of the residual stream that it goes into.
+TEST_CASE("what is behind a value that leaves the range on the data is judged by its own values") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x) => (float[1,2] y)
+        <float[2,2] w = {1000, 0, 0, 1000}, float[2,2] v = {0.001, 0, 0, 0.002}, float[2,2] u = {1, 2, 3, 4}> {
+      [first] a = MatMul (x, u)
+      [hot] h = MatMul (a, w)
+      [hotter] i = MatMul (h, w)
+      [cool] c = MatMul (i, v)
+      [stream] s = Add (a, c)
+      [next] n = MatMul (s, u)
+      [again] t = Add (s, n)
+      [last] y = MatMul (t, u)
+    })");
+  const std::string sample = run.SampleOf(0.1f);
+  CHECK(run.ReasonOf("cool", {"--calibration", sample}) != "low");
+  CHECK(run.ReasonOf("again", {"--calibration", sample}) == "low");
+  CHECK(run.ReasonOf("stream", {"--calibration", sample}) == "low");
+}
+
 TEST_CASE("within a factor of two of the largest number is too close") {
   const DataFolder run;
   CHECK(absl::StrContains(run.ReasonOf("second", {"--calibration", run.SampleOf(0.04f)}), "within a factor of 2"));
@@ -71,6 +91,18 @@ TEST_CASE("within a factor of two of the largest number is too close") {
 TEST_CASE("of several samples the largest counts") {
   const DataFolder run;
   CHECK(run.ReasonOf("second", {"--calibration", run.SampleOf(0.1f), "--calibration", run.SampleOf(0.001f)}) != "low");
+}
+
+TEST_CASE("a folder of samples is all of them") {
+  const DataFolder run;
+  const std::string samples = run.folder.File("samples");
+  REQUIRE(std::filesystem::create_directory(samples));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", samples}), 2),
+                          "--calibration: expected samples (.npz) in the folder, found none"));
+  run.folder.Write("samples/a.npz", Sample(0.1F));
+  run.folder.Write("samples/b.npz", Sample(0.001F));
+  run.folder.Write("samples/notes.txt", "no sample");
+  CHECK(absl::StrContains(run.ReasonOf("second", {"--calibration", samples}), "observed: 'h' reached 1e+05"));
 }
 
 // The order of scores that are 30 and a displacement is about the displacements, which data show to be plain numbers.
