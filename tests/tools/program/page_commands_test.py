@@ -64,7 +64,9 @@ def make_files(folder, run):
     for name in ("x.npy", "images.npy"):
         (folder / name).write_bytes(x)
     (folder / "labels.npy").write_bytes(npy((SAMPLES,), classes, "q"))
-    write_npz(folder / "sample.npz", {"x": npy((4, 784), [value / 255 for value in pixels[: 4 * 784]], "f")})
+    (folder / "samples").mkdir()
+    for path in (folder / "sample.npz", folder / "samples" / "0.npz"):
+        write_npz(path, {"x": npy((4, 784), [value / 255 for value in pixels[: 4 * 784]], "f")})
     for part in ("train", "t10k"):
         images = struct.pack(">4I", 0x0803, SAMPLES, 28, 28) + bytes(pixels)
         labels = struct.pack(">2I", 0x0801, SAMPLES) + bytes(classes)
