@@ -42,9 +42,32 @@ class Backward {
     return MeanOf(sums_.values[value].squared_norm, sums_.values[value].rounds);
   }
 
+  bool IsMeasured(ValueId value) const { return model_.value(value).dtype == DType::kFloat32; }
+
+  // Whether an error of the input counts for results that nobody measures: the choice of ArgMax, a sum in float64.
+  bool LeadsOn(NodeId id, size_t port) const {
+    const Node& node = model_.node(id);
+    const bool reads_elements = !node.Has(Role::kReadsShape) && node.bodies.empty();
+    return reads_elements && node.inputs[port] != kNone && (port == 0 || IsMeasured(node.inputs[port]));
+  }
+
+  // Returns the nearest value behind it that is measured; kNone if there is none a few nodes back.
+  ValueId Measured(ValueId value) const {
+    constexpr int kMostSteps = 8;
+    for (int i = 0; i < kMostSteps && value != kNone && !IsMeasured(value); ++i) {
+      const NodeId producer = model_.value(value).producer;
+      if (producer == kNone || !LeadsOn(producer, 0)) return kNone;
+      const Node& node = model_.node(producer);
+      const auto measured = absl::c_find_if(node.inputs, [&](ValueId in) { return in != kNone && IsMeasured(in); });
+      value = measured != node.inputs.end() ? *measured : node.inputs[0];
+    }
+    return value != kNone && IsMeasured(value) ? value : ValueId(kNone);
+  }
+
   double SquaredGain(NodeId id, size_t port, size_t output) const {
     // Sequences hold what they are given.
     if (model_.node(id).Has(Role::kContains)) return 1;
+    if (!IsMeasured(model_.node(id).outputs[output])) return LeadsOn(id, port) ? 1 : 0;
     const NodeErrors& errors = sums_.nodes[id];
     for (const ErrorSource source : {source_, ErrorSource::kValues}) {
       const GainsByPort& gains = errors.GainsOf(source);
@@ -200,7 +223,8 @@ class Backward {
   // Is 0 of the outputs of a body: the readers of the outer value have the sites.
   double OfOutput(const Use& use) const {
     if (!use.IsModelOutput() || absl::c_find(outputs_, use.port) == outputs_.end()) return 0;
-    const double squared = SquaredNorm(model_.graph(kMainGraph).outputs[use.port]);
+    const ValueId measured = Measured(model_.graph(kMainGraph).outputs[use.port]);
+    const double squared = measured != kNone ? SquaredNorm(measured) : 0;
     return squared > 0 ? 1 / squared : 0;
   }
 

@@ -7,6 +7,9 @@
 // The squared relative error of the output is predicted as the sum over the roundings that a choice makes. Products of
 // gains take errors for noise all the way. Convolutions and sums let smooth errors pass, and noise hardly, so that what
 // has become of an early error is more than that. Derivatives of the output know better, where there are any.
+//
+// An output that is no float32, as the choice of ArgMax or what is cast to float64, is as right as the float32 value
+// that it is made of.
 #ifndef AMP_RUNTIME_ROUNDING_SITES_H_
 #define AMP_RUNTIME_ROUNDING_SITES_H_
 

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/base/status.h"
@@ -76,7 +77,10 @@ class PartErrorFinder {
     Describe(run, in_step.sums());
     const std::vector<std::vector<size_t>> groups = GroupOutputs(run.graph(kMainGraph).outputs.size());
     for (size_t i = 0; i < groups.size(); ++i) {
-      AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], &known[i]));
+      const bool is_known = absl::c_any_of(groups[i], [&](size_t output) {
+        return run.value(run.graph(kMainGraph).outputs[output]).dtype == DType::kFloat32;
+      });
+      AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], is_known ? &known[i] : nullptr));
     }
     found_.why_gains_ = std::move(derivatives.why_not_all);
     AddTraffic(*session, in_step.sums(), static_cast<double>(num_runs));

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 #include "runtime/values/npy.h"
@@ -175,6 +177,25 @@ TEST_CASE("a part with a large weight in a branch is predicted") {
     const json& unit = found["units"][i];
     CHECK(unit["weight_bytes"] == 32 * 1024 * 4);
     CHECK(unit["predicted_error"].get<double>() == Approx(unit["measured_error"].get<double>()).epsilon(0.5));
+  }
+}
+
+TEST_CASE("outputs that are no float32 are as right as what they are made of") {
+  for (const auto& [type, node] :
+       {std::pair("double[8,32]", "Cast <to = 11> (e)"), std::pair("int64[8,1]", "ArgMax <axis = 1> (e)"),
+        std::pair("seq(float[8,32])", "SequenceConstruct (e)")}) {
+    INFO(type);
+    std::string text = LoudAndQuiet();
+    text =
+        absl::StrReplaceAll(text, {{"(float[8,32] y)", absl::StrCat("(", type, " y)")},
+                                   {"[sum] y = Add (a, c)", absl::StrCat("[sum] e = Add (a, c) [last] y = ", node)}});
+    const SensitivityFolder run(text);
+    const json found = run.Report({"--sensitivity"});
+    REQUIRE(found["units"].size() == 2);
+    CHECK(found["units"][0]["unit"] == "loud");
+    CHECK(found["units"][0]["share"] > 0.9);
+    CHECK(found["units"][0]["predicted_by"] == "gains");
+    CHECK(absl::StrContains(found["why_gains"].get<std::string>(), "no float32 output"));
   }
 }
 
