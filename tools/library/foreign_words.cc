@@ -269,7 +269,7 @@ constexpr ForeignValue kForeignValues[] = {
     {"--schedule", "none", "write constant"},
     {"--schedule", "cosineannealing cosinedecay", "write cosine"},
     {"--resize", "linear cubic bicubic", "write bilinear"},
-    {"--metric", "sqnr snr db", "an SQNR of N dB is rel-l2 of 10^(-N/20): 40 dB are 0.01"},
+    {"--metric", "snr db", "write --metric sqnr --max-error N, the least ratio in dB"},
     {"--metric", "l2 relativel2 mse rmse", "write rel-l2"},
     {"--metric", "accuracy acc f1 map bleu wer", "write --metric-command COMMAND --max-drop X"},
     {"--metric", "kldiv kldivergence", "write kl"},

@@ -79,11 +79,9 @@ const EnumNames<RewriteOptions::ExternalData>& NamesOf(RewriteOptions::ExternalD
 
 const EnumNames<RewriteOptions::Metric>& NamesOf(RewriteOptions::Metric) {
   using Metric = RewriteOptions::Metric;
-  static const EnumNames<Metric> names = {{"rel-l2", Metric::kRelativeL2},
-                                          {"max-abs", Metric::kMaxAbs},
-                                          {"cosine", Metric::kCosine},
-                                          {"kl", Metric::kKl},
-                                          {"top1", Metric::kTop1}};
+  static const EnumNames<Metric> names = {
+      {"rel-l2", Metric::kRelativeL2}, {"max-abs", Metric::kMaxAbs}, {"cosine", Metric::kCosine},
+      {"sqnr", Metric::kSqnr},         {"kl", Metric::kKl},          {"top1", Metric::kTop1}};
   return names;
 }
 

@@ -102,6 +102,7 @@ std::optional<double> OutputError(Metric metric, const Datum& expected, const Da
   if (!is_float) return share_unequal;
   switch (metric) {
     case Metric::kRelativeL2:
+    case Metric::kSqnr:
       return std::max(difference.relative_error, share_unequal);
     case Metric::kMaxAbs:
       return std::max(difference.largest_error, share_unequal);

@@ -372,8 +372,9 @@ FlagTable<O> SearchFlags() {
        "keep float32 what has to be, so that the outputs on the samples of --calibration are within\n"
        "--max-error, at the largest saving; exit 7 where nothing is. Two samples of eight are for a last run",
        Switch(&O::search)},
-      {"--metric", "rel-l2|max-abs|cosine|kl|top1",
+      {"--metric", "rel-l2|max-abs|cosine|sqnr|kl|top1",
        "with --search: the error of an output. max-abs: the largest difference of an element; cosine: 1 - cosine;\n"
+       "sqnr: signal to noise, of which --max-error is the least, in dB (40 is rel-l2 of 0.01, as reports have it);\n"
        "kl, top1: of rows along the last dimension the divergence, as probabilities, and the share whose largest\n"
        "element is another one; outputs without rows are not judged [rel-l2]",
        Choice(&O::metric), kOfSearch},

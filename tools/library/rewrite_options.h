@@ -67,8 +67,9 @@ struct RewriteOptions {
   enum class Verify { kAuto, kOff, kOn, kFix };
   // The error of an output that a search bounds. kRelativeL2: the L2 norm of the difference by that of the output.
   // kMaxAbs: the largest difference of an element. kCosine: 1 - the cosine between the two. kKl: the divergence of rows
-  // along the last dimension, as probabilities. kTop1: the share of rows whose largest element is another one.
-  enum class Metric { kRelativeL2, kMaxAbs, kCosine, kKl, kTop1 };
+  // along the last dimension, as probabilities. kTop1: the share of rows whose largest element is another one. kSqnr:
+  // the ratio of signal to noise, of which max_error is the least, in decibels; reports have it as kRelativeL2.
+  enum class Metric { kRelativeL2, kMaxAbs, kCosine, kSqnr, kKl, kTop1 };
   enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
   using Level = amp::Level;
   using Placement = PlacementMode;

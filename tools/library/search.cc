@@ -39,7 +39,7 @@ constexpr size_t kNamedParts = 5;
 
 class Searcher {
  public:
-  explicit Searcher(const SensitivityTask& task) : task_(task), options_(task.options) {}
+  explicit Searcher(const SensitivityTask& task) : task_(task), options_(task.options), metric_(task.options.metric) {}
 
   absl::StatusOr<FoundChoice> Run() {
     AMP_ASSIGN_OR_RETURN(samples_, IsToVerify() ? SampleRuns::MakeToVerify(options_, task_.load, *task_.to_verify)
@@ -79,8 +79,13 @@ class Searcher {
             : static_cast<size_t>(std::llround(options_.holdout * static_cast<double>(samples_->size())));
     num_searched_ -= std::min(held_out, samples_->size() - 1);
     is_quadratic_ = options_.metric == Metric::kCosine || options_.metric == Metric::kKl;
-    report_.metric = NameOf(options_.metric);
     report_.max_error = options_.max_error.value_or(UsualTolerance(task_.low));
+    if (options_.metric == Metric::kSqnr) {
+      constexpr double kDecibelsOfTen = 20;  // of an amplitude
+      metric_ = Metric::kRelativeL2;
+      report_.max_error = std::pow(10, -report_.max_error / kDecibelsOfTen);
+    }
+    report_.metric = NameOf(metric_);
     report_.samples = static_cast<int64_t>(num_searched_);
     report_.held_out_samples = static_cast<int64_t>(samples_->size() - num_searched_);
     target_ = (IsToVerify() ? 1 : kMargin) * report_.max_error;
@@ -183,7 +188,7 @@ class Searcher {
       AMP_ASSIGN_OR_RETURN(value_bytes, samples_->ValueBytesOf(std::move(settled.file)));
     } else {
       AMP_ASSIGN_OR_RETURN(const SampleErrors errors,
-                           samples_->ErrorsOf(std::move(settled.file), 0, num_searched_, options_.metric));
+                           samples_->ErrorsOf(std::move(settled.file), 0, num_searched_, metric_));
       run.error = errors.Largest();
       value_bytes = errors.value_bytes;
     }
@@ -199,7 +204,7 @@ class Searcher {
     if (run.held_out.has_value()) return *run.held_out;
     AMP_ASSIGN_OR_RETURN(SettledModel settled, Rewritten(low));
     AMP_ASSIGN_OR_RETURN(const SampleErrors errors,
-                         samples_->ErrorsOf(std::move(settled.file), num_searched_, samples_->size(), options_.metric));
+                         samples_->ErrorsOf(std::move(settled.file), num_searched_, samples_->size(), metric_));
     run.held_out = errors.Largest();
     AMP_RETURN_IF_ERROR(log_->Keep(low, run));
     return *run.held_out;
@@ -534,6 +539,7 @@ class Searcher {
 
   const SensitivityTask& task_;
   const RewriteOptions& options_;
+  RewriteOptions::Metric metric_;
   std::unique_ptr<SampleRuns> samples_;
   std::optional<SearchLog> log_;
   std::unique_ptr<UserMetric> own_metric_;  // null where errors of outputs are bounded

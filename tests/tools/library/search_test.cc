@@ -476,6 +476,12 @@ TEST_CASE("a search bounds the error that is asked for") {
     CHECK(found["metric"] == metric);
     CHECK(found["choices"][found["taken"].get<size_t>()]["error"] <= std::stod(limit));
   }
+  REQUIRE(run.Search({"--metric", "sqnr", "--max-error", "80"}).exit_code == 0);
+  const json found = run.Report()["search"];
+  CHECK(found["metric"] == "rel-l2");
+  CHECK(found["max_error"].get<double>() == Approx(1e-4));
+  CHECK(found["choices"][found["taken"].get<size_t>()]["error"] <= 1e-4);
+  CHECK(found["float32"][0]["part"] == "product2");
   const std::string without = ErrorLine(run.Search({"--metric", "kl"}), 2);
   CHECK(absl::StrContains(without, "--metric kl: expected --max-error too, found none"));
 }

@@ -95,11 +95,12 @@ TEST_CASE("flags of other tools get their name here: amp-rewrite") {
       {"amp-rewrite --input @m.onnx -o @o.onnx", "unknown flag '--input'; write MODEL without a flag"},
       {"amp-rewrite @m.onnx -o @o.onnx --calibration_data s.npz",
        "unknown flag '--calibration_data'; write --calibration FILE.npz"},
-      {"amp-rewrite @m.onnx -o @o.onnx --metric sqnr",
-       "--metric: expected rel-l2|max-abs|cosine|kl|top1, found 'sqnr'; an SQNR of N dB is rel-l2 of 10^(-N/20): 40 dB "
-       "are 0.01"},
+      {"amp-rewrite @m.onnx -o @o.onnx --metric snr",
+       "--metric: expected rel-l2|max-abs|cosine|sqnr|kl|top1, found 'snr'; write --metric sqnr --max-error N, the "
+       "least ratio in dB"},
       {"amp-rewrite @m.onnx -o @o.onnx --metric accuracy",
-       "--metric: expected rel-l2|max-abs|cosine|kl|top1, found 'accuracy'; write --metric-command COMMAND --max-drop "
+       "--metric: expected rel-l2|max-abs|cosine|sqnr|kl|top1, found 'accuracy'; write --metric-command COMMAND "
+       "--max-drop "
        "X"},
       {"amp-rewrite @m.onnx -o @o.onnx --provider cuda",
        "unknown flag '--provider'; write --target, as in --target cuda:8.0, for what the model shall be fast on"},

@@ -459,8 +459,9 @@ def search(
         samples: A path of an .npz archive or a dict of arrays by the inputs' names, or a list of these.
         progress, **options: As for rewrite; of searches:
             metric: "rel-l2" (the default), "max-abs", "cosine", "kl" or "top1", an error of the outputs that stays
-                within max_error=. Or a function of the path of a model, which returns a number, the larger the better:
-                it is asked 8 times, or budget_runs, at most, first of the model itself.
+                within max_error=, or "sqnr", of which that is the least in dB. Or a function of the path of a model,
+                which returns a number, the larger the better: it is asked 8 times, or budget_runs, at most, first of
+                the model itself.
             max_drop: With a function: how much smaller its number may be than that of the model itself.
             budget_runs=20, holdout=0.25, search_log="log.json", search_list="keep.list", ...
 
