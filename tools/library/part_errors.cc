@@ -75,12 +75,17 @@ class PartErrorFinder {
       AMP_RETURN_IF_ERROR(in_step.Run(samples_.sample(worst[i]), &gate));
     }
     Describe(run, in_step.sums());
-    const std::vector<std::vector<size_t>> groups = GroupOutputs(run.graph(kMainGraph).outputs.size());
+    const std::vector<ValueId>& all_outputs = run.graph(kMainGraph).outputs;
+    const auto is_float32 = [&](size_t output) { return run.value(all_outputs[output]).dtype == DType::kFloat32; };
+    const std::vector<std::vector<size_t>> groups = GroupOutputs(all_outputs.size());
+    // Others are predicted by gains alone, which are worse: they count where there is nothing else.
+    const bool has_float32 =
+        absl::c_any_of(groups, [&](const auto& group) { return absl::c_any_of(group, is_float32); });
     for (size_t i = 0; i < groups.size(); ++i) {
-      const bool is_known = absl::c_any_of(groups[i], [&](size_t output) {
-        return run.value(run.graph(kMainGraph).outputs[output]).dtype == DType::kFloat32;
-      });
-      AddSites(run, FindRoundingSites(run, in_step.sums(), groups[i], is_known ? &known[i] : nullptr));
+      std::vector<size_t> outputs = groups[i];
+      if (has_float32) std::erase_if(outputs, [&](size_t output) { return !is_float32(output); });
+      if (outputs.empty()) continue;
+      AddSites(run, FindRoundingSites(run, in_step.sums(), outputs, has_float32 ? &known[i] : nullptr));
     }
     found_.why_gains_ = std::move(derivatives.why_not_all);
     AddTraffic(*session, in_step.sums(), static_cast<double>(num_runs));
