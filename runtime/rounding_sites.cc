@@ -47,8 +47,8 @@ class Backward {
   // Whether an error of the input counts for results that nobody measures: the choice of ArgMax, a sum in float64.
   bool LeadsOn(NodeId id, size_t port) const {
     const Node& node = model_.node(id);
-    const bool reads_elements = !node.Has(Role::kReadsShape) && node.bodies.empty();
-    return reads_elements && node.inputs[port] != kNone && (port == 0 || IsMeasured(node.inputs[port]));
+    const bool reads_elements = !node.Has(Role::kReadsShape) && node.bodies.empty() && node.Input(port) != kNone;
+    return reads_elements && (port == 0 || IsMeasured(node.Input(port)));
   }
 
   // Returns the nearest value behind it that is measured; kNone if there is none a few nodes back.

@@ -39,11 +39,7 @@ class Finder {
     return std::any_of(vertices.begin(), vertices.end(), [&](VertexId v) { return decision_.paint[v].low; });
   }
 
-  // An operand may have a type of its own, as the grid of GridSample: nodes on its two sides need not change together.
-  bool HasOwnType(const Node& node, size_t port) const {
-    const bool has_one = node.schema != nullptr && node.bodies.empty() && !IsCast(node);
-    return has_one && node.schema->InputVariable(port) != node.schema->OutputVariable(0);
-  }
+  bool HasOwnType(NodeId id, size_t port) const { return HasTypeOfItsOwn(model_, decision_.graph, id, port); }
 
   void JoinProducer(NodeId id, bool through_own_types) {
     if (unit_of_[id] != kNoUnit) return;
@@ -52,7 +48,7 @@ class Finder {
     for (size_t port = 0; port < node.inputs.size(); ++port) {
       const NodeId producer = node.inputs[port] == kNone ? kNone : model_.value(node.inputs[port]).producer;
       if (producer == kNone || unit_of_[producer] == kNoUnit) continue;
-      if (!through_own_types && HasOwnType(node, port)) continue;
+      if (!through_own_types && HasOwnType(id, port)) continue;
       if (last == kNone || place_[producer] > place_[last]) last = producer;
     }
     if (last != kNone) unit_of_[id] = unit_of_[last];
@@ -63,8 +59,7 @@ class Finder {
     NodeId first = kNone;
     for (const ValueId output : model_.node(id).PresentOutputs()) {
       for (const Use& use : model_.value(output).uses) {
-        if (use.IsGraphOutput() || unit_of_[use.node] == kNoUnit || HasOwnType(model_.node(use.node), use.port))
-          continue;
+        if (use.IsGraphOutput() || unit_of_[use.node] == kNoUnit || HasOwnType(use.node, use.port)) continue;
         if (first == kNone || place_[use.node] < place_[first]) first = use.node;
       }
     }
@@ -95,6 +90,12 @@ class Finder {
 };
 
 }  // namespace
+
+bool HasTypeOfItsOwn(const Model& model, const VertexGraph& graph, NodeId id, size_t port) {
+  const Node& node = model.node(id);
+  const bool may_have_one = node.bodies.empty() && !node.outputs.empty() && !IsCast(node);
+  return may_have_one && graph.OfInput(id, port) != graph.OfOutput(id, 0);
+}
 
 std::vector<Unit> FindUnits(const Model& model, const Decision& decision) { return Finder(model, decision).Find(); }
 

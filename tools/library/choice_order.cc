@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "ir/base/status.h"
@@ -78,6 +79,32 @@ absl::StatusOr<std::vector<LowParts>> OrderChoices(const PartErrors& errors, con
   front.push_back(all);
   std::reverse(front.begin(), front.end());
   return front;
+}
+
+std::optional<LowParts> BestNeighbour(const PartErrors& errors, const LowParts& all, const std::vector<LowParts>& from,
+                                      const std::vector<LowParts>& others,
+                                      const std::function<double(const Choice&)>& worth, double least) {
+  constexpr size_t kMostToPair = 40;
+  std::optional<LowParts> best;
+  const auto look_at = [&](const Choice& choice) {
+    const double of_choice = worth(choice);
+    if (!(of_choice > least)) return;
+    least = of_choice;
+    best = choice.low;
+  };
+  for (const LowParts& low : others) look_at(errors.Evaluate(low));
+  for (const LowParts& low : from) {
+    const Choice start = errors.Evaluate(low);
+    for (size_t a = 0; a < all.size(); ++a) {
+      if (!all[a]) continue;
+      const Choice changed = errors.Changed(start, a);
+      look_at(changed);
+      for (size_t b = a + 1; b < all.size() && all.size() <= kMostToPair; ++b) {
+        if (all[b]) look_at(errors.Changed(changed, b));
+      }
+    }
+  }
+  return best;
 }
 
 }  // namespace amp

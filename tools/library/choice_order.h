@@ -1,8 +1,10 @@
-// The choices of parts that a search looks through for the first one that is within an error: the best by predictions.
+// The choices of parts that a search tries: the best by predictions, in the order in which it looks for the first one
+// that is within an error, and those beside others.
 #ifndef AMP_TOOLS_LIBRARY_CHOICE_ORDER_H_
 #define AMP_TOOLS_LIBRARY_CHOICE_ORDER_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +20,12 @@ namespace amp {
 absl::StatusOr<std::vector<LowParts>> OrderChoices(const PartErrors& errors, const LowParts& all,
                                                    const LowParts& harmful, bool saves_nothing_is_fine,
                                                    const std::function<absl::Status()>& may_go_on);
+
+// Returns the choice that is worth the most of `others` and of all that differ from one of `from` by one part of `all`,
+// or by two where there are no more than 40; nothing where none is worth more than `least`.
+std::optional<LowParts> BestNeighbour(const PartErrors& errors, const LowParts& all, const std::vector<LowParts>& from,
+                                      const std::vector<LowParts>& others,
+                                      const std::function<double(const PartErrors::Choice&)>& worth, double least);
 
 }  // namespace amp
 

@@ -96,7 +96,7 @@ class PartErrorFinder {
  private:
   struct DecidedNode {
     LowPorts low;
-    std::vector<bool> has_own_type;  // by input: it stays in the type that it is given in
+    std::vector<bool> has_own_type;  // by input
     size_t part = 0;
   };
 
@@ -123,10 +123,8 @@ class PartErrorFinder {
       DecidedNode& decided = decided_[paths.nodes[id]];
       decided.part = part_of[id];
       for (size_t port = 0; port < node.inputs.size(); ++port) {
-        const VertexId vertex = decision.graph.OfInput(id, port);
-        decided.low.inputs.push_back(is_low(vertex));
-        decided.has_own_type.push_back(node.bodies.empty() && !node.outputs.empty() &&
-                                       vertex != decision.graph.OfOutput(id, 0));
+        decided.low.inputs.push_back(is_low(decision.graph.OfInput(id, port)));
+        decided.has_own_type.push_back(HasTypeOfItsOwn(model, decision.graph, id, port));
       }
       for (size_t port = 0; port < node.outputs.size(); ++port) {
         decided.low.outputs.push_back(is_low(decision.graph.OfOutput(id, port)));

@@ -115,7 +115,7 @@ absl::Status ReadCalibration(const GivenFlag& given, O& options) {
   for (std::filesystem::directory_iterator it(given.text, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() == ".npz") samples.push_back(it->path().string());
   }
-  if (samples.empty()) {
+  if (error || samples.empty()) {
     return InFile(Escaped(given.text), UsageError(given.name, ": expected samples (.npz) in the folder, found ",
                                                   error ? error.message() : "none"));
   }

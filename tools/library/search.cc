@@ -34,7 +34,6 @@ constexpr size_t kFewestToHoldOut = 4;
 constexpr double kJump = 3;            // times the error on other samples
 constexpr int kMostRefused = 3;        // choices in a row that are not within on samples that were held out
 constexpr int64_t kRunsToHoldOut = 4;  // that are left for those
-constexpr size_t kMostToPair = 40;     // parts: beyond that, pairs of them are too many to look at
 constexpr size_t kNamedParts = 5;
 
 class Searcher {
@@ -344,33 +343,17 @@ class Searcher {
   // Returns the choice, not yet run, that saves the most bytes more than the best one by the odds that it is within.
   std::optional<LowParts> MostPromisingNeighbour() {
     const double borne = PredictedToBear();
-    const std::optional<size_t> best = Best(Target());
+    const int steepness = PredictionsHold() ? 4 : 1;
     const LowParts nothing(all_.size(), false);
+    const std::optional<size_t> best = Best(Target());
     const LowParts& from = best.has_value() ? low_[*best] : nothing;
     const double saved = errors_->SavedBytes(from);
-    const int steepness = PredictionsHold() ? 4 : 1;
-    double most = kLeastShare * std::max(errors_->SavedBytes(all_), 1.0);  // less is not worth a run
-    std::optional<LowParts> found;
-    const auto look_at = [&](const PartErrors::Choice& choice) {
-      const double odds = 1 / (1 + std::pow(Unscaled(choice.SquaredError()) / borne, steepness));
-      const double worth = (choice.saved - saved) * odds;
-      if (!(worth > most) || index_.contains(choice.low)) return;
-      most = worth;
-      found = choice.low;
+    const auto worth = [&](const PartErrors::Choice& choice) {
+      if (index_.contains(choice.low)) return 0.0;
+      return (choice.saved - saved) / (1 + std::pow(Unscaled(choice.SquaredError()) / borne, steepness));
     };
-    for (const LowParts& low : order_) look_at(errors_->Evaluate(low));
-    for (const LowParts& low : {all_, nothing, from}) {
-      const PartErrors::Choice start = errors_->Evaluate(low);
-      for (size_t a = 0; a < all_.size(); ++a) {
-        if (!all_[a]) continue;
-        const PartErrors::Choice changed = errors_->Changed(start, a);
-        look_at(changed);
-        for (size_t b = a + 1; b < all_.size() && all_.size() <= kMostToPair; ++b) {
-          if (all_[b]) look_at(errors_->Changed(changed, b));
-        }
-      }
-    }
-    return found;
+    const double least = kLeastShare * std::max(errors_->SavedBytes(all_), 1.0);  // less is not worth a run
+    return BestNeighbour(*errors_, all_, {all_, nothing, from}, order_, worth, least);
   }
 
   // Whether errors were as many times the predicted ones in all runs, roughly.

@@ -199,6 +199,17 @@ TEST_CASE("outputs that are no float32 are as right as what they are made of") {
   }
 }
 
+TEST_CASE("a constant among outputs that are no float32 predicts nothing") {
+  const std::string text = absl::StrReplaceAll(
+      LoudAndQuiet(),
+      {{"(float[8,32] y)", "(int64[8,1] y, int64[2] z)"},
+       {"[sum] y = Add (a, c)",
+        "[sum] e = Add (a, c) [last] y = ArgMax <axis = 1> (e) [fixed] z = Constant <value_ints = [1, 2]> ()"}});
+  const json found = SensitivityFolder(text).Report({"--sensitivity"});
+  REQUIRE(found["units"].size() == 2);
+  CHECK(found["units"][0]["unit"] == "loud");
+}
+
 TEST_CASE("a caller who stops it is heard at every event") {
   const SensitivityFolder run(LargeWeightInBranch());
   RewriteOptions options;
