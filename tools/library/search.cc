@@ -365,7 +365,7 @@ class Searcher {
       least = std::min(least, times);
       most = std::max(most, times);
     }
-    return most <= kJump * least && own_metric_ == nullptr;
+    return most <= kJump * least && own_metric_ == nullptr && !jumps_;
   }
 
   // Returns the predicted error, not scaled, that is just within. Where no run tells, it is half of the least beyond.

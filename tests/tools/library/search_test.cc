@@ -208,6 +208,51 @@ TEST_CASE("what only samples held out show is searched for, too") {
   CHECK(found["runs"] <= 20);
 }
 
+// Which of two numbers is larger is the same in 16 bits on three samples, and not on the fourth, which is held out.
+TEST_CASE("a choice that only a sample held out shows is searched for with a look at that sample") {
+  std::string first = "1", second = "0";
+  for (int i = 1; i < 32; ++i) {
+    absl::StrAppend(&first, ", 0");
+    absl::StrAppend(&second, i == 1 ? ", 1" : ", 0");
+  }
+  std::string weights, body;
+  for (int i = 0; i < 3; ++i) {
+    absl::StrAppend(&weights, ", float[32,32] w", i, " = {", ManyNumbers(32 * 32), "}");
+    absl::StrAppend(&body, "[other", i, "] z", i, " = MatMul (x, w", i, ")\n");
+  }
+  const std::string model = absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[8,32] x) => (float[8,32] z0, float[8,32] z1, float[8,32] z2, int64[8] larger) <float[32,1] a = {)",
+                                         first, "}, float[32,1] b = {", second, "}", weights, "> {", body, R"(
+      [left] p = MatMul (x, a)
+      [right] q = MatMul (x, b)
+      both = Concat <axis = 1> (p, q)
+      larger = ArgMax <axis = 1, keepdims = 0> (both)
+    })");
+  SearchFolder run(model, 0);
+  for (int sample = 0; sample < 4; ++sample) {
+    Tensor x = *Tensor::Create(DType::kFloat32, {8, 32});
+    for (int i = 0; i < 8 * 32; ++i) {
+      const float usual = i % 32 == 0 ? 2 : i % 32 == 1 ? 1 : 0.1F * static_cast<float>((i * 5 + sample) % 13 - 6);
+      x.mutable_elements<float>()[static_cast<size_t>(i)] = usual;
+    }
+    if (sample == 3) {
+      x.mutable_elements<float>()[0] = 1.0001F;  // 1 in float16
+      x.mutable_elements<float>()[1] = 1.0002F;
+    }
+    run.samples.insert(run.samples.end(),
+                       {"--calibration", run.folder.Write(absl::StrCat(sample, ".npz"), *NpzBytes({{"x", x}}))});
+  }
+  const ToolOutput output = run.Search({});
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  const json found = run.Report()["search"];
+  INFO(found.dump(1));
+  CHECK(found["choices"][0]["held_out_error"] == 0.125);
+  REQUIRE(found["float32"].size() == 1);
+  CHECK(found["float32"][0]["part"] == "right");
+  CHECK(found["choices"][found["taken"].get<size_t>()]["held_out_error"] < 0.01);
+}
+
 TEST_CASE("a list names what guards keep by ranges that the samples showed") {
   SearchFolder run(Overflowing(), 1);
   Tensor large = RandomTensor(DType::kFloat32, {8, 32}, Values::kPlain, 1);
